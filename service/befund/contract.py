@@ -1,0 +1,307 @@
+"""The wire contract: what callers send and what they get back.
+
+This module imports msgspec alone, so that the client can use it where nothing of the server is installed. Requests
+refuse unknown fields; responses tolerate them, so that an older client can read a newer service. Arrays are lists in
+JSON and stay lists here. Ids are opaque and compared exactly.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+Id = Annotated[str, Meta(min_length=1, max_length=512, description="An opaque id, compared exactly.")]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,128}(?![\s\S])", description="A name of a run or data set.")]
+Cutoff = Annotated[int, Meta(ge=1, le=100_000, description="A rank cutoff k.")]
+Tag = Annotated[str, Meta(min_length=1, max_length=128)]
+
+ExpectedBehavior = Literal["answer", "clarify", "no_answer", "deny"]
+Exclusion = Literal["behavior", "ground_truth", "mapping", "index"]
+Level = Literal["chunk", "evidence"]
+Gain = Literal["linear", "exp2"]
+IntervalMethod = Literal["wilson", "bootstrap", "student", "too_few"]
+
+
+class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything a caller sends: an unknown field is an error, never ignored."""
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """Base of everything the service answers: a reader ignores fields it does not know."""
+
+
+# Questions and data sets
+
+
+class Evidence(Request, kw_only=True):
+    """A passage that a subject expert marked as holding the answer.
+
+    `relevance` is the grade: above 0 relevant, 0 or less judged and not relevant.
+    """
+
+    id: Id
+    relevance: float = 1.0
+    document: Id | None = None
+    quote: str | None = None
+
+
+class QuestionFields(Request, kw_only=True):
+    """Everything about a question except how its gold chunks are written down."""
+
+    id: Id
+    question: str
+    expected_behavior: ExpectedBehavior = "answer"
+    expected_facts: list[str] = []
+    reference_answers: list[str] = []
+    evidence: list[Evidence] = []
+    non_relevant: list[Id] = []
+    tags: list[Tag] = []
+    critical: bool = False
+    role: Id | None = None
+    split: Tag | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Question(QuestionFields, kw_only=True):
+    """A question with what is true about it.
+
+    Gold is given either as `evidence`, mapped to chunks by the data set's `evidence_mapping`, or as `relevant`: chunk
+    ids with grades, or a plain list of chunk ids (grade 1 each). `non_relevant` names known false positives.
+    """
+
+    relevant: dict[Id, float] | list[Id] = {}
+
+
+class Dataset(Request, kw_only=True):
+    """Questions, and the mapping of their evidence ids to the chunk ids of one index."""
+
+    questions: list[Question]
+    name: Name | None = None
+    evidence_mapping: dict[Id, list[Id]] = {}
+    generated: bool = False
+
+
+# POST /retrieve-eval
+
+
+class RankingEntry(Request, kw_only=True):
+    """One retrieved chunk. `roles` are those who may read it; `score` is kept but never reorders a JSON list."""
+
+    id: Id
+    score: float | None = None
+    roles: list[str] | None = None
+
+
+Ranking = list[Id | RankingEntry] | dict[Id, float]
+
+
+class Retrieval(Request, kw_only=True):
+    """What was retrieved: `rankings` as given, or a live search of `collection` (exactly one of the two).
+
+    A ranking is a list in rank order (ids or entries), or an `{id: score}` map, which is sorted by score, then id,
+    both descending.
+    """
+
+    rankings: dict[Id, Ranking] | None = None
+    collection: str | None = None
+    top_k: Cutoff = 10
+    where: dict[str, Any] | None = None
+    embedder: str = "default"
+
+
+class RetrieveEvalOptions(Request, kw_only=True):
+    """Everything a retrieval evaluation can be told besides the data set and the rankings.
+
+    Attributes:
+        split: Only questions of this split.
+        tags: Only questions that carry at least one of these tags.
+        index_chunk_ids: What the index holds; without it the index check is not made.
+        k: Rank cutoffs; each metric is reported at each of them.
+        level: `chunk` scores chunk ids, `evidence` scores evidence ids (comparable across chunkings).
+        metrics: Only these, as a family (`ndcg`) or with a cutoff (`ndcg@10`); null means the standard set at every k.
+        gain: The gain of nDCG: the grade itself (`linear`, as trec_eval), or 2^grade - 1 (`exp2`).
+        relevance_level: The grade from which an item counts as relevant for yes/no relevance; above 0.
+        confidence: Level of the intervals.
+        seed: Seed of the bootstrap; the same request with the same seed gives the same figures.
+        per_question: Whether the answer lists every question.
+        run: Name to store the measurement under.
+        replace_run: Begin the run anew where it exists and differs.
+        config: What was measured: any JSON object.
+    """
+
+    split: Tag | None = None
+    tags: list[Tag] = []
+    index_chunk_ids: list[Id] | None = None
+    k: Annotated[list[Cutoff], Meta(min_length=1, max_length=100)] = field(default_factory=lambda: [1, 3, 5, 10])
+    level: Level = "chunk"
+    metrics: Annotated[list[str], Meta(min_length=1, max_length=200)] | None = None
+    gain: Gain = "linear"
+    relevance_level: Annotated[float, Meta(gt=0)] | None = None
+    confidence: Annotated[float, Meta(ge=0.5, le=0.999)] = 0.95
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 7
+    per_question: bool = True
+    run: Name | None = None
+    replace_run: bool = False
+    config: dict[str, Any] = {}
+
+
+class RetrieveEvalRequest(RetrieveEvalOptions, kw_only=True):
+    """Rankings, or a live search, measured against the gold of a data set (inline, or by name)."""
+
+    dataset: Name | Dataset
+    retrieval: Retrieval
+
+
+class Estimate(Response, kw_only=True):
+    """A mean over questions and how sure it is.
+
+    `value` is null when nothing could be scored; `ci` is null with method `too_few` under ten questions.
+    `n` were scored of `attempted`; `unscored` is the difference.
+    """
+
+    value: float | None
+    ci: tuple[float, float] | None
+    n: int
+    attempted: int
+    unscored: int
+    method: IntervalMethod
+
+
+class Excluded(Response, kw_only=True):
+    """Ids of excluded questions by reason, first reason wins; `index` is null when the index was not checked."""
+
+    behavior: list[str]
+    ground_truth: list[str]
+    mapping: list[str]
+    index: list[str] | None
+
+
+class QuestionCounts(Response, kw_only=True):
+    """Every question accounted for: `total` = `eligible` + all excluded."""
+
+    total: int
+    eligible: int
+    excluded: Excluded
+    missing_from_run: list[str]
+    unknown_in_run: int
+
+
+class Slice(Response, kw_only=True):
+    """The metrics over the eligible questions that carry one tag."""
+
+    n: int
+    metrics: dict[str, Estimate]
+
+
+class QuestionResult(Response, kw_only=True):
+    """One question: its gold, what came back for it, and its metrics.
+
+    Excluded questions that have a ranking are listed too, with `excluded` set and no metrics, since access leaks and
+    known false positives are checked for them as well. `retrieved`, `unjudged` and `known_false_positives` look at the
+    ranking down to the largest k; `first_relevant_rank`, `duplicates` and `acl_leaks` at all of it.
+    """
+
+    id: str
+    relevant: list[str]
+    retrieved: list[str]
+    first_relevant_rank: int | None
+    metrics: dict[str, float | None]
+    known_false_positives: list[str]
+    unjudged: int
+    duplicates: list[str]
+    acl_leaks: list[str]
+    returned: int
+    excluded: Exclusion | None = None
+
+
+class Context(Response, kw_only=True):
+    """What the ranking, cut at the largest k, would put before a generator, as means over questions with a ranking.
+
+    Tokens are null where chunk texts are not known.
+    """
+
+    chunks_per_question: float | None
+    tokens_per_question: float | None
+    tokenizer: str | None
+
+
+class Finding(Response, kw_only=True):
+    """Something a reader should know before trusting the figures; `code` is stable, `questions` are those it names."""
+
+    code: str
+    message: str
+    questions: list[str] = []
+
+
+class RetrieveTimings(Response, kw_only=True):
+    """Milliseconds by stage; null for a stage that did not run."""
+
+    embed_ms: float | None
+    search_ms: float | None
+    score_ms: float
+
+
+class IntervalSettings(Response, kw_only=True):
+    """How the intervals were made: seed and number of resamples of the bootstrap, and what was resampled."""
+
+    confidence: float
+    seed: int
+    resamples: int
+    unit: str
+
+
+class RetrieveEvalResponse(Response, kw_only=True):
+    """Answer of POST /retrieve-eval."""
+
+    questions: QuestionCounts
+    metrics: dict[str, Estimate]
+    slices: dict[str, Slice]
+    per_question: list[QuestionResult]
+    context: Context
+    findings: list[Finding]
+    timings: RetrieveTimings
+    intervals: IntervalSettings
+    config: dict[str, Any]
+    run: str | None
+
+
+# Errors, health
+
+
+class ProblemDetail(Response, kw_only=True):
+    """One place in the request and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the body."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Response, kw_only=True):
+    """An RFC 9457 problem document. `detail` says what is wrong and what to do next."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    request_id: str
+    errors: list[ProblemDetail] = []
+
+
+class Health(Response, kw_only=True):
+    """The process is alive."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class DependencyState(Response, kw_only=True):
+    """One dependency and whether it answers."""
+
+    state: Literal["ok", "down"]
+    detail: str | None = None
+
+
+class Readiness(Response, kw_only=True):
+    """Whether the service can take work, and each dependency's state."""
+
+    status: Literal["ready", "unready"]
+    dependencies: dict[str, DependencyState]

@@ -1,0 +1,45 @@
+"""Domain errors: a stable code, what is wrong, what to do next. HTTP status lives in api/problems.py."""
+
+from collections.abc import Sequence
+
+from befund.contract import ProblemDetail
+
+
+class BefundError(Exception):
+    """Base of every error a caller can act on.
+
+    Attributes:
+        code: Stable, kebab-case; becomes the problem's type.
+        title: The kind of error in a few words, the same for every instance of a code.
+        detail: What is wrong here and what to do next.
+        places: Where in the request, as JSON pointers.
+    """
+
+    title = "Request failed"
+
+    def __init__(self, code: str, detail: str, *, places: Sequence[ProblemDetail] = ()) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.places = tuple(places)
+
+
+class MalformedRequestError(BefundError):
+    """The body does not decode: not JSON, a wrong type, a value out of bounds, an unknown field, too deep."""
+
+    title = "Malformed request"
+
+    def __init__(self, detail: str, *, places: Sequence[ProblemDetail] = ()) -> None:
+        super().__init__("malformed-request", detail, places=places)
+
+
+class ContradictionError(BefundError):
+    """The request decodes but contradicts itself or cannot be carried out as it stands."""
+
+    title = "Request cannot be carried out"
+
+
+class NotFoundError(BefundError):
+    """The request names a run, dataset, collection or job that does not exist."""
+
+    title = "Not found"
