@@ -1,5 +1,3 @@
 """Befund: an evaluation service for retrieval-augmented generation."""
 
-from importlib.metadata import version
-
-__version__ = version("befund")
+__version__ = "0.1.0"

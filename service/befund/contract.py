@@ -11,6 +11,13 @@ from msgspec import Meta, Struct, field
 
 Id = Annotated[str, Meta(min_length=1, max_length=512, description="An opaque id, compared exactly.")]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,128}(?![\s\S])", description="A name of a run or data set.")]
+DatasetReference = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9._-]{1,128}(@[A-Za-z0-9:]{1,128})?(?![\s\S])",
+        description="The name of a stored data set (its newest version), or name@HASH for a fixed version.",
+    ),
+]
 Cutoff = Annotated[int, Meta(ge=1, le=100_000, description="A rank cutoff k.")]
 Tag = Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -32,7 +39,7 @@ class Response(Struct, frozen=True, kw_only=True):
 # Questions and data sets
 
 
-class Evidence(Request, kw_only=True):
+class Evidence(Request, frozen=True, kw_only=True):
     """A passage that a subject expert marked as holding the answer.
 
     `relevance` is the grade: above 0 relevant, 0 or less judged and not relevant.
@@ -44,7 +51,7 @@ class Evidence(Request, kw_only=True):
     quote: str | None = None
 
 
-class QuestionFields(Request, kw_only=True):
+class QuestionFields(Request, frozen=True, kw_only=True):
     """Everything about a question except how its gold chunks are written down."""
 
     id: Id
@@ -61,7 +68,7 @@ class QuestionFields(Request, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
-class Question(QuestionFields, kw_only=True):
+class Question(QuestionFields, frozen=True, kw_only=True):
     """A question with what is true about it.
 
     Gold is given either as `evidence`, mapped to chunks by the data set's `evidence_mapping`, or as `relevant`: chunk
@@ -71,7 +78,7 @@ class Question(QuestionFields, kw_only=True):
     relevant: dict[Id, float] | list[Id] = {}
 
 
-class Dataset(Request, kw_only=True):
+class Dataset(Request, frozen=True, kw_only=True):
     """Questions, and the mapping of their evidence ids to the chunk ids of one index."""
 
     questions: list[Question]
@@ -83,7 +90,7 @@ class Dataset(Request, kw_only=True):
 # POST /retrieve-eval
 
 
-class RankingEntry(Request, kw_only=True):
+class RankingEntry(Request, frozen=True, kw_only=True):
     """One retrieved chunk. `roles` are those who may read it; `score` is kept but never reorders a JSON list."""
 
     id: Id
@@ -94,7 +101,16 @@ class RankingEntry(Request, kw_only=True):
 Ranking = list[Id | RankingEntry] | dict[Id, float]
 
 
-class Retrieval(Request, kw_only=True):
+class RetrievalOptions(Request, frozen=True, kw_only=True):
+    """A live search: the collection, how many chunks to ask for, a filter on their metadata, the embedder."""
+
+    collection: str | None = None
+    top_k: Cutoff = 10
+    where: dict[str, Any] | None = None
+    embedder: str = "default"
+
+
+class Retrieval(RetrievalOptions, frozen=True, kw_only=True):
     """What was retrieved: `rankings` as given, or a live search of `collection` (exactly one of the two).
 
     A ranking is a list in rank order (ids or entries), or an `{id: score}` map, which is sorted by score, then id,
@@ -102,13 +118,9 @@ class Retrieval(Request, kw_only=True):
     """
 
     rankings: dict[Id, Ranking] | None = None
-    collection: str | None = None
-    top_k: Cutoff = 10
-    where: dict[str, Any] | None = None
-    embedder: str = "default"
 
 
-class RetrieveEvalOptions(Request, kw_only=True):
+class RetrieveEvalOptions(Request, frozen=True, kw_only=True):
     """Everything a retrieval evaluation can be told besides the data set and the rankings.
 
     Attributes:
@@ -144,14 +156,14 @@ class RetrieveEvalOptions(Request, kw_only=True):
     config: dict[str, Any] = {}
 
 
-class RetrieveEvalRequest(RetrieveEvalOptions, kw_only=True):
+class RetrieveEvalRequest(RetrieveEvalOptions, frozen=True, kw_only=True):
     """Rankings, or a live search, measured against the gold of a data set (inline, or by name)."""
 
-    dataset: Name | Dataset
+    dataset: DatasetReference | Dataset
     retrieval: Retrieval
 
 
-class Estimate(Response, kw_only=True):
+class Estimate(Response, frozen=True, kw_only=True):
     """A mean over questions and how sure it is.
 
     `value` is null when nothing could be scored; `ci` is null with method `too_few` under ten questions.
@@ -166,7 +178,7 @@ class Estimate(Response, kw_only=True):
     method: IntervalMethod
 
 
-class Excluded(Response, kw_only=True):
+class Excluded(Response, frozen=True, kw_only=True):
     """Ids of excluded questions by reason, first reason wins; `index` is null when the index was not checked."""
 
     behavior: list[str]
@@ -175,7 +187,7 @@ class Excluded(Response, kw_only=True):
     index: list[str] | None
 
 
-class QuestionCounts(Response, kw_only=True):
+class QuestionCounts(Response, frozen=True, kw_only=True):
     """Every question accounted for: `total` = `eligible` + all excluded."""
 
     total: int
@@ -185,14 +197,14 @@ class QuestionCounts(Response, kw_only=True):
     unknown_in_run: int
 
 
-class Slice(Response, kw_only=True):
+class Slice(Response, frozen=True, kw_only=True):
     """The metrics over the eligible questions that carry one tag."""
 
     n: int
     metrics: dict[str, Estimate]
 
 
-class QuestionResult(Response, kw_only=True):
+class QuestionResult(Response, frozen=True, kw_only=True):
     """One question: its gold, what came back for it, and its metrics.
 
     Excluded questions that have a ranking are listed too, with `excluded` set and no metrics, since access leaks and
@@ -213,7 +225,7 @@ class QuestionResult(Response, kw_only=True):
     excluded: Exclusion | None = None
 
 
-class Context(Response, kw_only=True):
+class Context(Response, frozen=True, kw_only=True):
     """What the ranking, cut at the largest k, would put before a generator, as means over questions with a ranking.
 
     Tokens are null where chunk texts are not known.
@@ -224,7 +236,7 @@ class Context(Response, kw_only=True):
     tokenizer: str | None
 
 
-class Finding(Response, kw_only=True):
+class Finding(Response, frozen=True, kw_only=True):
     """Something a reader should know before trusting the figures; `code` is stable, `questions` are those it names."""
 
     code: str
@@ -232,7 +244,7 @@ class Finding(Response, kw_only=True):
     questions: list[str] = []
 
 
-class RetrieveTimings(Response, kw_only=True):
+class RetrieveTimings(Response, frozen=True, kw_only=True):
     """Milliseconds by stage; null for a stage that did not run."""
 
     embed_ms: float | None
@@ -240,7 +252,7 @@ class RetrieveTimings(Response, kw_only=True):
     score_ms: float
 
 
-class IntervalSettings(Response, kw_only=True):
+class IntervalSettings(Response, frozen=True, kw_only=True):
     """How the intervals were made: seed and number of resamples of the bootstrap, and what was resampled."""
 
     confidence: float
@@ -249,7 +261,7 @@ class IntervalSettings(Response, kw_only=True):
     unit: str
 
 
-class RetrieveEvalResponse(Response, kw_only=True):
+class RetrieveEvalResponse(Response, frozen=True, kw_only=True):
     """Answer of POST /retrieve-eval."""
 
     questions: QuestionCounts
@@ -267,14 +279,14 @@ class RetrieveEvalResponse(Response, kw_only=True):
 # Errors, health
 
 
-class ProblemDetail(Response, kw_only=True):
+class ProblemDetail(Response, frozen=True, kw_only=True):
     """One place in the request and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the body."""
 
     pointer: str
     detail: str
 
 
-class Problem(Response, kw_only=True):
+class Problem(Response, frozen=True, kw_only=True):
     """An RFC 9457 problem document. `detail` says what is wrong and what to do next."""
 
     type: str
@@ -286,21 +298,21 @@ class Problem(Response, kw_only=True):
     errors: list[ProblemDetail] = []
 
 
-class Health(Response, kw_only=True):
+class Health(Response, frozen=True, kw_only=True):
     """The process is alive."""
 
     status: Literal["ok"]
     version: str
 
 
-class DependencyState(Response, kw_only=True):
+class DependencyState(Response, frozen=True, kw_only=True):
     """One dependency and whether it answers."""
 
     state: Literal["ok", "down"]
     detail: str | None = None
 
 
-class Readiness(Response, kw_only=True):
+class Readiness(Response, frozen=True, kw_only=True):
     """Whether the service can take work, and each dependency's state."""
 
     status: Literal["ready", "unready"]

@@ -1,0 +1,102 @@
+"""Decoding parts of a request one by one, with errors that say where in the whole body they stand."""
+
+import json
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from befund.contract import ProblemDetail
+from befund.core.errors import ContradictionError, MalformedRequestError
+
+T = TypeVar("T")
+
+_MESSAGE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]|~")
+
+
+def decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], *, at: str = "") -> T:
+    """Decode one part of a body.
+
+    Args:
+        raw: The part's JSON.
+        decoder: Decoder of its type.
+        at: JSON pointer of the part within the body.
+
+    Raises:
+        MalformedRequestError: It is not JSON or does not fit the type; the error names the place.
+    """
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        what, pointer = read_message(str(error))
+        detail = f"{what}. See GET /schema for what this endpoint takes."
+        raise MalformedRequestError(detail, places=[ProblemDetail(pointer=at + pointer, detail=what)]) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedRequestError(
+            f"The body is not JSON: {error}. Send one JSON object, encoded as UTF-8.",
+            places=[ProblemDetail(pointer=at, detail="not JSON")],
+        ) from error
+    except RecursionError as error:
+        raise MalformedRequestError(
+            "The body is nested too deeply. Flatten it.", places=[ProblemDetail(pointer=at, detail="too deep")]
+        ) from error
+
+
+def read_message(message: str) -> tuple[str, str]:
+    """What msgspec complains of, and where as a JSON pointer (as far as it knows: map keys are not named).
+
+    >>> read_message("Expected `str`, got `int` - at `$.questions[3].id`")
+    ('Expected `str`, got `int`', '/questions/3/id')
+    >>> read_message("Number out of range - at `$.relevant[...]`")
+    ('Number out of range', '/relevant')
+    """
+    found = _MESSAGE.match(message)
+    if found is None or found["path"] is None:
+        return message, ""
+    pointer = ""
+    for step in _STEP.finditer(found["path"]):
+        name = step[1] or step[2]
+        if name is None:
+            break
+        pointer += "/" + escape(name)
+    return found["what"], pointer
+
+
+def escape(name: str) -> str:
+    """One step of a JSON pointer (RFC 6901).
+
+    >>> escape("a/b~c")
+    'a~1b~0c'
+    """
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def refuse_repeated_keys(raw: msgspec.Raw, *, keys: int, at: str) -> None:
+    """Refuse a JSON object that names a key twice, which decoding would answer by keeping the last silently.
+
+    Args:
+        raw: The object's JSON, valid.
+        keys: How many keys were left after decoding.
+        at: JSON pointer of the object within the body.
+
+    Raises:
+        ContradictionError: A key stands there twice.
+    """
+    text = bytes(raw)
+    if text.count(b":") == keys:
+        return
+    pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
+    refuse_twice([key for key, _ in pairs], at=at)
+
+
+def refuse_twice(names: list[str], *, at: str) -> None:
+    """Refuse a name that stands twice among the keys of one object."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            detail = f"{name!r} is given twice. Keep one of the two."
+            raise ContradictionError(
+                "given-twice", detail, places=[ProblemDetail(pointer=f"{at}/{escape(name)}", detail=detail)]
+            )
+        seen.add(name)

@@ -1,0 +1,131 @@
+"""From what an expert marked to chunk ids, and which questions can be scored on retrieval at all."""
+
+import sys
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from befund.contract import Exclusion, ProblemDetail, QuestionFields
+from befund.core.errors import ContradictionError
+
+ANY_POSITIVE_GRADE = sys.float_info.min
+"""The relevance level at which every grade above 0 counts as relevant."""
+
+Grades = Mapping[str, float]
+Mapped = Mapping[str, list[str]]
+
+
+class Gold(Struct, frozen=True):
+    """What is known to be right for one question, in chunk ids.
+
+    Attributes:
+        grades: The grade of every judged chunk; of several evidences on one chunk the highest.
+        evidence: The chunks of each relevant piece of evidence; empty where chunks were named directly.
+        unmapped: Relevant evidence that maps to no chunk.
+    """
+
+    grades: Grades
+    evidence: Mapped
+    unmapped: list[str]
+
+    def items(self, relevance_level: float) -> Mapped:
+        """What level `evidence` scores: each relevant evidence with its chunks; a chunk named directly is its own."""
+        return self.evidence or {chunk: [chunk] for chunk in self.relevant(relevance_level)}
+
+    def relevant(self, relevance_level: float) -> list[str]:
+        """The relevant chunks, in the order they were given."""
+        return [chunk for chunk, grade in self.grades.items() if grade >= relevance_level]
+
+
+def gold_of(
+    question: QuestionFields,
+    relevant: Grades | list[str],
+    evidence_mapping: Mapped,
+    *,
+    relevance_level: float = ANY_POSITIVE_GRADE,
+    at: str = "",
+) -> Gold:
+    """Resolve a question's gold to chunk ids.
+
+    Args:
+        question: The question; its `evidence` and `non_relevant` are read.
+        relevant: Its chunk ids given directly: with grades, or as a list (grade 1 each).
+        evidence_mapping: Evidence ids to chunk ids.
+        relevance_level: The grade from which evidence counts as relevant.
+        at: JSON pointer of the question, for errors.
+
+    Raises:
+        ContradictionError: Evidence and relevant chunks are both given, one evidence has two grades, or a chunk is both
+            relevant and non_relevant.
+    """
+    if question.evidence and relevant:
+        raise _contradiction(
+            "gold-given-twice",
+            f"question {question.id!r} has both evidence and relevant. Give its gold one way.",
+            f"{at}/relevant",
+        )
+    if question.evidence:
+        gold = _from_evidence(question, evidence_mapping, relevance_level, at)
+    else:
+        grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
+        gold = Gold(grades, {}, [])
+    return _with_non_relevant(gold, question, at) if question.non_relevant else gold
+
+
+def exclusion_of(
+    question: QuestionFields, gold: Gold, *, index: frozenset[str] | None, relevance_level: float = ANY_POSITIVE_GRADE
+) -> Exclusion | None:
+    """Why a question cannot be scored on retrieval; the first reason wins, None where it can.
+
+    Args:
+        question: The question.
+        gold: Its gold.
+        index: The chunk ids that the index holds; None where that is not known.
+        relevance_level: The grade from which a chunk counts as relevant.
+    """
+    if question.expected_behavior != "answer":
+        return "behavior"
+    if gold.unmapped:
+        return "mapping"
+    relevant = gold.relevant(relevance_level)
+    if not relevant:
+        return "ground_truth"
+    if index is not None and not index.issuperset(relevant):
+        return "index"
+    return None
+
+
+def _from_evidence(question: QuestionFields, evidence_mapping: Mapped, relevance_level: float, at: str) -> Gold:
+    graded: dict[str, float] = {}
+    grades: dict[str, float] = {}
+    chunks_of: dict[str, list[str]] = {}
+    for i, evidence in enumerate(question.evidence):
+        if graded.setdefault(evidence.id, evidence.relevance) != evidence.relevance:
+            raise _contradiction(
+                "graded-twice",
+                f"evidence {evidence.id!r} of question {question.id!r} has two grades, {graded[evidence.id]:g} and "
+                f"{evidence.relevance:g}. Keep one.",
+                f"{at}/evidence/{i}",
+            )
+        chunks = evidence_mapping.get(evidence.id, [])
+        for chunk in chunks:
+            grades[chunk] = max(grades.get(chunk, evidence.relevance), evidence.relevance)
+        if evidence.relevance >= relevance_level:
+            chunks_of[evidence.id] = chunks
+    unmapped = [evidence for evidence, chunks in chunks_of.items() if not chunks]
+    return Gold(grades, {evidence: chunks for evidence, chunks in chunks_of.items() if chunks}, unmapped)
+
+
+def _with_non_relevant(gold: Gold, question: QuestionFields, at: str) -> Gold:
+    for i, chunk in enumerate(question.non_relevant):
+        if gold.grades.get(chunk, 0) > 0:
+            raise _contradiction(
+                "relevant-and-not",
+                f"chunk {chunk!r} is both relevant and non_relevant for question {question.id!r}. Keep one of the two.",
+                f"{at}/non_relevant/{i}",
+            )
+    return Gold(dict.fromkeys(question.non_relevant, 0.0) | dict(gold.grades), gold.evidence, gold.unmapped)
+
+
+def _contradiction(code: str, detail: str, pointer: str) -> ContradictionError:
+    return ContradictionError(code, detail, places=[ProblemDetail(pointer=pointer, detail=detail)])

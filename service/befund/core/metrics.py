@@ -1,0 +1,336 @@
+"""The metric kernel: retrieval metrics of many questions at once, from where the judged items stand.
+
+A ranking is looked at once, when it is added: only the ranks of its judged items are kept. Every metric at every cutoff
+is then computed from those flat arrays for all questions together. Conventions are trec_eval's wherever it has one
+(https://github.com/usnistgov/trec_eval); R is the number of relevant items of a question, h(k) the relevant items among
+its first k. Each function returns one value a question, in the order the questions were added.
+"""
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from befund.contract import Gain
+from befund.core.eligibility import ANY_POSITIVE_GRADE
+
+Values = NDArray[np.float64]
+
+
+class Rankings:
+    """Rankings reduced to the ranks and grades of their judged items; questions are numbered as they are added.
+
+    Args:
+        relevance_level: The grade from which an item counts as relevant; by default every grade above 0.
+        gain: The gain of nDCG, `linear` (the grade) or `exp2` (2^grade - 1).
+    """
+
+    def __init__(self, *, relevance_level: float = ANY_POSITIVE_GRADE, gain: Gain = "linear") -> None:
+        self.relevance_level = relevance_level
+        self._gain = gain
+        self._returned = array("q")
+        self._found = array("q")
+        self._found_ranks = array("q")
+        self._found_grades = array("d")
+        self._judged = array("q")
+        self._judged_grades = array("d")
+
+    def __len__(self) -> int:
+        return len(self._returned)
+
+    def add(
+        self, ranking: Sequence[str], gold: Mapping[str, float], *, distinct: Collection[str] | None = None
+    ) -> None:
+        """Add one question.
+
+        Args:
+            ranking: Retrieved ids, best first. An id that returns counts at its first rank only; the later rank stays
+                occupied and gains nothing.
+            gold: Grades of all judged items; above 0 is relevant, 0 or less is judged and not relevant.
+            distinct: The set of the ranking's ids, where the caller has it already.
+        """
+        retrieved = set(ranking) if distinct is None else distinct
+        self.add_found(
+            {item: ranking.index(item) + 1 for item in gold if item in retrieved}, gold, returned=len(ranking)
+        )
+
+    def add_found(self, ranks: Mapping[str, int], gold: Mapping[str, float], *, returned: int) -> None:
+        """Add one question whose judged items stand at `ranks` (1 is best) in a ranking of `returned` items."""
+        self._returned.append(returned)
+        self._found.append(len(ranks))
+        self._found_ranks.extend(ranks.values())
+        self._found_grades.extend([gold[item] for item in ranks])
+        self._judged.append(len(gold))
+        self._judged_grades.extend(gold.values())
+
+    @cached_property
+    def returned(self) -> NDArray[np.int64]:
+        """How many items came back for each question."""
+        return _integers(self._returned)
+
+    @cached_property
+    def found(self) -> "Items":
+        """The judged items that were retrieved, each question's in rank order."""
+        ranks = _integers(self._found_ranks)
+        question = np.repeat(np.arange(len(self)), _integers(self._found))
+        order = np.argsort(question * (int(ranks.max(initial=0)) + 1) + ranks, kind="stable")
+        return Items(question, ranks[order], _floats(self._found_grades)[order])
+
+    @cached_property
+    def relevant(self) -> "Items":
+        """The relevant items that were retrieved, each question's in rank order."""
+        return self.found.where(self.found.grade >= self.relevance_level)
+
+    @cached_property
+    def relevant_position(self) -> NDArray[np.int64]:
+        """For each retrieved relevant item: how many relevant items its question has down to it (itself included)."""
+        return position_in_question(self.relevant.question)
+
+    @cached_property
+    def ideal(self) -> "Items":
+        """Every item with a gain, each question's best first; the rank is the one it has in an ideal ranking."""
+        grade = _floats(self._judged_grades)
+        question = np.repeat(np.arange(len(self)), self._judged)
+        gaining = grade > 0
+        grade, question = grade[gaining], question[gaining]
+        order = np.lexsort((-grade, question))
+        return Items(question, position_in_question(question), grade[order])
+
+    @cached_property
+    def relevant_count(self) -> NDArray[np.int64]:
+        """R: how many relevant items each question has, retrieved or not."""
+        relevant = _floats(self._judged_grades) >= self.relevance_level
+        return self.count(np.repeat(np.arange(len(self)), self._judged)[relevant])
+
+    @cached_property
+    def non_relevant_count(self) -> NDArray[np.int64]:
+        """N: how many items of each question are judged not relevant; as in trec_eval, negative grades do not count."""
+        grade = _floats(self._judged_grades)
+        non_relevant = (grade >= 0) & (grade < self.relevance_level)
+        return self.count(np.repeat(np.arange(len(self)), self._judged)[non_relevant])
+
+    def relevant_within(self, k: int | NDArray[np.int64]) -> NDArray[np.int64]:
+        """h(k) of each question; k is one cutoff, or one a question."""
+        limit = k if isinstance(k, int) else k[self.relevant.question]
+        return self.count(self.relevant.question[self.relevant.rank <= limit])
+
+    def count(self, question: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each question's number occurs."""
+        return np.bincount(question, minlength=len(self))
+
+    def total(self, question: NDArray[np.int64], weight: Values) -> Values:
+        """The sum of the weights of each question."""
+        return np.bincount(question, weights=weight, minlength=len(self)).astype(np.float64, copy=False)
+
+    def discounted_gain(self, items: "Items", k: int) -> Values:
+        """Sum of gain / log2(rank + 1) over each question's items down to rank k."""
+        items = items.where((items.rank <= k) & (items.grade > 0))
+        gain = items.grade if self._gain == "linear" else np.exp2(items.grade) - 1
+        return self.total(items.question, gain / np.log2(items.rank + 1))
+
+
+class Items(Struct, frozen=True):
+    """Parallel arrays, an item each: the number of its question (ascending), its rank (1 is best), its grade."""
+
+    question: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    grade: Values
+
+    def where(self, keep: NDArray[np.bool_]) -> "Items":
+        """The items for which `keep` holds."""
+        return Items(self.question[keep], self.rank[keep], self.grade[keep])
+
+
+def hit_rate(rankings: Rankings, k: int) -> Values:
+    """1 if a relevant item is among the first k, else 0 (trec_eval `success`).
+
+    >>> hit_rate(rankings_of([("ABCDE", {"B": 1, "D": 1, "X": 1, "Y": 1})]), 1).tolist()
+    [0.0]
+    """
+    return (rankings.relevant_within(k) > 0).astype(np.float64)
+
+
+def precision(rankings: Rankings, k: int) -> Values:
+    """h(k) / k, in 0..1. Divides by k even when fewer came back; 0 for an empty list (trec_eval `P`).
+
+    >>> precision(rankings_of([("ABCDE", {"B": 1, "D": 1, "X": 1, "Y": 1})]), 5).tolist()
+    [0.4]
+    """
+    return rankings.relevant_within(k) / k
+
+
+def recall(rankings: Rankings, k: int) -> Values:
+    """h(k) / R, in 0..1, R over all gold; 0 where nothing is relevant (trec_eval `recall`).
+
+    >>> recall(rankings_of([("ABCDE", {"B": 1, "D": 1, "X": 1, "Y": 1})]), 5).tolist()
+    [0.5]
+    """
+    return _per_relevant(rankings.relevant_within(k), rankings)
+
+
+def f1(rankings: Rankings, k: int) -> Values:
+    """2 h(k) / (k + R), in 0..1: the harmonic mean of precision and recall at k.
+
+    >>> f1(rankings_of([("ABCDE", {"B": 1, "D": 1, "X": 1})]), 5).tolist()
+    [0.5]
+    """
+    return np.asarray(2 * rankings.relevant_within(k) / (k + rankings.relevant_count), dtype=np.float64)
+
+
+def mrr(rankings: Rankings, k: int) -> Values:
+    """1 / rank of the first relevant item if that rank is at most k, else 0 (trec_eval `recip_rank`, cut at k).
+
+    >>> mrr(rankings_of([("ABCDE", {"B": 1, "D": 1})]), 5).tolist()
+    [0.5]
+    """
+    first = rankings.relevant.where((rankings.relevant_position == 1) & (rankings.relevant.rank <= k))
+    return rankings.total(first.question, 1 / first.rank)
+
+
+def average_precision(rankings: Rankings, k: int) -> Values:
+    """(1 / R) times the sum of precision@r over the ranks r <= k of relevant items, in 0..1 (trec_eval `map_cut`).
+
+    Divides by R, not by min(R, k).
+
+    >>> average_precision(rankings_of([("ABCDE", {"B": 1, "D": 1, "X": 1, "Y": 1})]), 5).tolist()
+    [0.25]
+    """
+    within = rankings.relevant.rank <= k
+    precision_at_rank = rankings.relevant_position[within] / rankings.relevant.rank[within]
+    return _per_relevant(rankings.total(rankings.relevant.question[within], precision_at_rank), rankings)
+
+
+def ndcg(rankings: Rankings, k: int) -> Values:
+    """DCG@k / ideal DCG@k, in 0..1: gain = grade, discount 1 / log2(rank + 1) (Järvelin and Kekäläinen 2002).
+
+    The ideal is over all gold of the question, best first, cut at k (trec_eval `ndcg_cut`), so a duplicate cannot lift
+    it above 1; grades of 0 or less gain nothing. 0 where nothing is relevant.
+
+    >>> ndcg(rankings_of([("BA", {"A": 3, "B": 1})]), 2).round(4).tolist()
+    [0.7967]
+    """
+    ideal = rankings.discounted_gain(rankings.ideal, k)
+    return np.divide(rankings.discounted_gain(rankings.found, k), ideal, out=np.zeros_like(ideal), where=ideal > 0)
+
+
+def judged(rankings: Rankings, k: int) -> Values:
+    """Judged items among the first k / min(k, returned), in 0..1; NaN (not defined) for an empty list.
+
+    Judged is gold of any grade, or listed as not relevant. Low values mean that the other metrics understate.
+
+    >>> judged(rankings_of([("ABCD", {"A": 1, "C": 0}), ("", {"A": 1})]), 3).round(4).tolist()
+    [0.6667, nan]
+    """
+    found = rankings.count(rankings.found.question[rankings.found.rank <= k])
+    shown = np.minimum(k, rankings.returned)
+    shares = np.full(len(rankings), np.nan)
+    np.divide(found, shown, out=shares, where=shown > 0)
+    return shares
+
+
+def r_precision(rankings: Rankings) -> Values:
+    """h(R) / R, in 0..1 (trec_eval `Rprec`).
+
+    >>> r_precision(rankings_of([("ABCDE", {"B": 1, "D": 1})])).tolist()
+    [0.5]
+    """
+    return _per_relevant(rankings.relevant_within(rankings.relevant_count), rankings)
+
+
+def bpref(rankings: Rankings) -> Values:
+    """Sum of 1 - min(non-relevant above, R) / min(N, R) over retrieved relevant items, / R (Buckley and Voorhees 2004).
+
+    Unjudged items do not count. A relevant item with no judged non-relevant item above it counts 1.
+
+    >>> bpref(rankings_of([("XAYB", {"A": 1, "B": 1, "X": 0, "Y": 0})])).tolist()
+    [0.25]
+    """
+    found, count = rankings.found, rankings.relevant_count
+    is_relevant = found.grade >= rankings.relevance_level
+    non_relevant = ((found.grade >= 0) & ~is_relevant).astype(np.int64)
+    running = np.cumsum(non_relevant)
+    before_question = np.concatenate(([0], running))[np.searchsorted(found.question, found.question[is_relevant])]
+    question = found.question[is_relevant]
+    above = np.minimum(running[is_relevant] - before_question, count[question])
+    bound = np.minimum(rankings.non_relevant_count, count)[question]
+    penalty = np.divide(above, bound, out=np.zeros(len(above)), where=bound > 0)
+    return _per_relevant(rankings.total(question, 1 - penalty), rankings)
+
+
+AT_CUTOFF: dict[str, Callable[[Rankings, int], Values]] = {
+    "hit_rate": hit_rate,
+    "precision": precision,
+    "recall": recall,
+    "mrr": mrr,
+    "ndcg": ndcg,
+    "map": average_precision,
+    "f1": f1,
+    "judged": judged,
+}
+WHOLE_RANKING: dict[str, Callable[[Rankings], Values]] = {"r_precision": r_precision, "bpref": bpref}
+STANDARD = (*AT_CUTOFF, "r_precision")
+EVIDENCE_LEVEL = ("hit_rate", "precision", "recall", "mrr")
+
+
+class Metric(Struct, frozen=True):
+    """A metric and its cutoff; `k` is None for those over the whole ranking."""
+
+    family: str
+    k: int | None = None
+
+    def __str__(self) -> str:
+        return self.family if self.k is None else f"{self.family}@{self.k}"
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        """Whether it can only be 0 or 1 for one question."""
+        return self.family == "hit_rate" or (self.family == "precision" and self.k == 1)
+
+    def of(self, rankings: Rankings) -> Values:
+        """Its value for each question; NaN where it is not defined."""
+        if self.k is None:
+            return WHOLE_RANKING[self.family](rankings)
+        return AT_CUTOFF[self.family](rankings, self.k)
+
+
+def standard_metrics(cutoffs: Iterable[int], families: Iterable[str] = STANDARD) -> list[Metric]:
+    """Each family at each cutoff; families over the whole ranking once."""
+    cutoffs = list(cutoffs)
+    return [
+        metric
+        for family in families
+        for metric in ([Metric(family, k) for k in cutoffs] if family in AT_CUTOFF else [Metric(family)])
+    ]
+
+
+def rankings_of(questions: Iterable[tuple[Sequence[str], Mapping[str, float]]]) -> Rankings:
+    """Rankings from pairs of retrieved ids and gold grades."""
+    rankings = Rankings()
+    for ranking, gold in questions:
+        rankings.add(ranking, gold)
+    return rankings
+
+
+def position_in_question(question: NDArray[np.int64]) -> NDArray[np.int64]:
+    """1, 2, 3 ... within each run of equal (ascending) question numbers.
+
+    >>> position_in_question(np.array([0, 0, 2, 2, 2])).tolist()
+    [1, 2, 1, 2, 3]
+    """
+    return np.arange(1, len(question) + 1) - np.searchsorted(question, question)
+
+
+def _per_relevant(amount: NDArray[np.int64] | Values, rankings: Rankings) -> Values:
+    count = rankings.relevant_count
+    return np.divide(amount, count, out=np.zeros(len(rankings)), where=count > 0)
+
+
+def _integers(values: "array[int]") -> NDArray[np.int64]:
+    return np.frombuffer(values, dtype=np.int64) if values else np.empty(0, dtype=np.int64)
+
+
+def _floats(values: "array[float]") -> Values:
+    return np.frombuffer(values, dtype=np.float64) if values else np.empty(0)

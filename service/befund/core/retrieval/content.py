@@ -1,0 +1,40 @@
+"""Content hashes: two data sets with the same content have the same hash, however they are written down."""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from befund.core.retrieval.envelope import NO_OBJECT, Grades, LazyQuestion
+
+
+class ContentHash:
+    """Collects questions; the hash depends on what they say, not on their order or formatting."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, bytes] = {}
+
+    def add(self, question: LazyQuestion, grades: Grades) -> bool:
+        """Take in one question; False where its id was there before."""
+        if question.id in self._digests:
+            return False
+        rest = msgspec.structs.replace(question, relevant=NO_OBJECT)
+        graded = grades if isinstance(grades, dict) else dict.fromkeys(grades, 1.0)
+        canonical = _ENCODER.encode((rest, graded))
+        self._digests[question.id] = sha256(canonical).digest()
+        return True
+
+    def hexdigest(self) -> str:
+        """The hash of all questions, as `sha256:...`."""
+        total = sha256()
+        for question in sorted(self._digests):
+            total.update(self._digests[question])
+        return f"sha256:{total.hexdigest()}"
+
+
+def hash_of(value: Any) -> str:
+    """The hash of any JSON value, as `sha256:...`; keys in any order give the same."""
+    return f"sha256:{sha256(_ENCODER.encode(value)).hexdigest()}"
+
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")

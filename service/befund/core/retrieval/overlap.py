@@ -1,0 +1,25 @@
+"""Whether a run speaks of the same kind of id as the gold does."""
+
+from befund.core.retrieval.envelope import LazyDataset, read_mapping, read_question, read_ranking, read_request
+
+
+def no_known_id(body: bytes) -> bool:
+    """Whether something was retrieved, and none of it is anyone's gold or in the index.
+
+    Reads a whole request again, which is why it is asked only where no ranking met its own question's gold.
+    """
+    request = read_request(body)
+    if not isinstance(request.dataset, LazyDataset):
+        return False
+    known = set(request.index_chunk_ids or ())
+    known.update(chunk for chunks in read_mapping(request.dataset, at="/dataset").values() for chunk in chunks)
+    for i, raw in enumerate(request.dataset.questions):
+        question, grades = read_question(raw, at=f"/dataset/questions/{i}")
+        known.update(grades, question.non_relevant)
+    retrieved = (read_ranking(raw, at="/retrieval/rankings").ids for raw in (request.retrieval.rankings or {}).values())
+    any_retrieved = False
+    for ids in retrieved:
+        if not known.isdisjoint(ids):
+            return False
+        any_retrieved = any_retrieved or bool(ids)
+    return any_retrieved

@@ -1,0 +1,59 @@
+"""What came back for one question, in rank order, and who may read it."""
+
+from itertools import pairwise
+
+from msgspec import Struct
+
+from befund.contract import Ranking
+
+
+class Retrieved(Struct, frozen=True):
+    """A ranking in rank order.
+
+    Attributes:
+        ids: Chunk ids, best first.
+        roles: For each chunk the roles that may read it, None where it names none; None where no chunk was asked.
+        ordered: Whether the scores fall (or are absent) down the list.
+        tied: Whether a sort by score met equal scores, so that the order fell back on the ids.
+    """
+
+    ids: list[str]
+    roles: list[list[str] | None] | None = None
+    ordered: bool = True
+    tied: bool = False
+
+    @property
+    def names_roles(self) -> bool:
+        """Whether any chunk says who may read it."""
+        return self.roles is not None and any(roles is not None for roles in self.roles)
+
+
+def in_rank_order(ranking: Ranking) -> Retrieved:
+    """Put a ranking into rank order.
+
+    A list already is, whatever its scores say (a distance sorts the other way); an `{id: score}` map is sorted by
+    score, then id, both descending, as trec_eval does.
+
+    >>> in_rank_order({"a": 0.5, "b": 0.9, "c": 0.5}).ids
+    ['b', 'c', 'a']
+    """
+    if isinstance(ranking, dict):
+        ids = sorted(ranking, key=lambda item: (ranking[item], item), reverse=True)
+        return Retrieved(ids, tied=len(set(ranking.values())) < len(ranking))
+    scores = [entry.score for entry in ranking if not isinstance(entry, str) and entry.score is not None]
+    return Retrieved(
+        [entry if isinstance(entry, str) else entry.id for entry in ranking],
+        roles=[None if isinstance(entry, str) else entry.roles for entry in ranking],
+        ordered=all(above >= below for above, below in pairwise(scores)),
+    )
+
+
+def forbidden(ranking: Retrieved, role: str) -> list[str]:
+    """The chunks that `role` may not read, best first, in a run that uses roles: one without any is denied.
+
+    >>> forbidden(Retrieved(["a", "b", "c"], roles=[["partner", "staff"], ["staff"], None]), "partner")
+    ['b', 'c']
+    """
+    roles = ranking.roles or [None] * len(ranking.ids)
+    denied = [chunk for chunk, allowed in zip(ranking.ids, roles, strict=True) if role not in (allowed or ())]
+    return list(dict.fromkeys(denied))

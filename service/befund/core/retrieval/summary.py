@@ -1,0 +1,101 @@
+"""From values a question to means with intervals: over all eligible questions, and by tag."""
+
+import math
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from befund.contract import Estimate, QuestionResult, RetrieveEvalOptions, Slice
+from befund.core.errors import ContradictionError
+from befund.core.metrics import AT_CUTOFF, EVIDENCE_LEVEL, STANDARD, WHOLE_RANKING, Metric, Values, standard_metrics
+from befund.core.retrieval.cases import Cases
+from befund.core.stats import mean_intervals
+
+MOST_SLICES = 200
+
+
+def chosen_metrics(request: RetrieveEvalOptions) -> list[Metric]:
+    """The metrics a request asks for: the standard set at every k, or those it names.
+
+    Raises:
+        ContradictionError: It names one that does not exist, or not at its level.
+    """
+    families = EVIDENCE_LEVEL if request.level == "evidence" else (*AT_CUTOFF, *WHOLE_RANKING)
+    cutoffs = sorted(set(request.k))
+    if request.metrics is None:
+        return standard_metrics(cutoffs, [family for family in STANDARD if family in families])
+    chosen: dict[Metric, None] = {}
+    for name in request.metrics:
+        family, at, cutoff = name.partition("@")
+        if family not in families or (at and (family not in AT_CUTOFF or not _is_cutoff(cutoff))):
+            raise ContradictionError(
+                "unknown-metric",
+                f"There is no metric {name!r} at level {request.level}. There are {', '.join(families)}; those with a "
+                "cutoff can be given one of 1 to 100000, as in ndcg@10.",
+            )
+        chosen.update(dict.fromkeys([Metric(family, int(cutoff))] if at else standard_metrics(cutoffs, [family])))
+    return list(chosen)
+
+
+def measure(cases: Cases, metrics: list[Metric]) -> dict[Metric, Values]:
+    """Each metric's value for each eligible question; NaN where it is not defined."""
+    rankings, items = cases.rankings, cases.items
+    if items is None:
+        return {metric: metric.of(rankings) for metric in metrics}
+    return {metric: metric.of(rankings if metric.family == "precision" else items) for metric in metrics}
+
+
+def estimates(values: dict[Metric, Values], *, confidence: float, seed: int) -> dict[str, Estimate]:
+    """Means over the questions for which each metric is defined, with their intervals."""
+    together: dict[bytes, list[Metric]] = {}
+    defined = {metric: ~np.isnan(of_questions) for metric, of_questions in values.items()}
+    for metric, mask in defined.items():
+        together.setdefault(mask.tobytes(), []).append(metric)
+    found: dict[str, Estimate] = {}
+    for metrics in together.values():
+        columns = [values[metric][defined[metric]] for metric in metrics]
+        yes_or_no = [metric.is_yes_or_no for metric in metrics]
+        intervals = mean_intervals(columns, yes_or_no=yes_or_no, confidence=confidence, seed=seed)
+        for metric, column, interval in zip(metrics, columns, intervals, strict=True):
+            attempted = len(values[metric])
+            found[str(metric)] = Estimate(
+                value=float(column.mean()) if len(column) else None,
+                ci=interval.limits,
+                n=len(column),
+                attempted=attempted,
+                unscored=attempted - len(column),
+                method=interval.method,
+            )
+    return {str(metric): found[str(metric)] for metric in values}
+
+
+def slices(cases: Cases, values: dict[Metric, Values], *, confidence: float, seed: int) -> dict[str, Slice]:
+    """The same by tag, for the `MOST_SLICES` most frequent tags."""
+    frequent = sorted(cases.tagged, key=lambda tag: (-len(cases.tagged[tag]), tag))[:MOST_SLICES]
+    found: dict[str, Slice] = {}
+    for tag in sorted(frequent):
+        positions: NDArray[np.int64] = np.frombuffer(cases.tagged[tag], dtype=np.int64)
+        part = {metric: of_questions[positions] for metric, of_questions in values.items()}
+        found[tag] = Slice(n=len(positions), metrics=estimates(part, confidence=confidence, seed=seed))
+    return found
+
+
+def with_metrics(results: list[QuestionResult], values: dict[Metric, Values]) -> list[QuestionResult]:
+    """The entries of questions, with the metrics of those that are eligible (they come in the same order)."""
+    names = [str(metric) for metric in values]
+    rows = zip(*(of_questions.tolist() for of_questions in values.values()), strict=True)
+    return [
+        result
+        if result.excluded
+        else msgspec.structs.replace(result, metrics=dict(zip(names, map(_or_null, next(rows)), strict=True)))
+        for result in results
+    ]
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _is_cutoff(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= 100_000

@@ -1,0 +1,109 @@
+"""Measure retrieval: rankings against the gold of a data set."""
+
+from collections.abc import Callable
+from typing import Any
+
+from befund import __version__
+from befund.contract import (
+    Context,
+    Excluded,
+    IntervalSettings,
+    ProblemDetail,
+    QuestionCounts,
+    RetrieveEvalResponse,
+    RetrieveTimings,
+)
+from befund.core.errors import ContradictionError, NotFoundError
+from befund.core.retrieval.cases import Cases, collect
+from befund.core.retrieval.content import hash_of
+from befund.core.retrieval.envelope import LazyDataset, LazyRetrieveEvalRequest, read_request
+from befund.core.retrieval.findings import findings
+from befund.core.retrieval.overlap import no_known_id
+from befund.core.retrieval.summary import chosen_metrics, estimates, measure, slices, with_metrics
+from befund.core.stats import RESAMPLES
+
+
+def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEvalResponse:
+    """Answer POST /retrieve-eval.
+
+    Args:
+        body: The request, as JSON.
+        clock: Seconds on a clock that only moves forward, for the timings.
+
+    Raises:
+        MalformedRequestError: The body does not decode.
+        ContradictionError: It contradicts itself, or cannot be measured as it stands.
+        NotFoundError: It names a data set or collection that does not exist.
+    """
+    started = clock()
+    request = read_request(body)
+    metrics = chosen_metrics(request)
+    dataset = _dataset_of(request)
+    cases = collect(request, dataset, at="/dataset")
+    values = measure(cases, metrics)
+    wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
+    return RetrieveEvalResponse(
+        questions=_counts(cases),
+        metrics=estimates(values, confidence=request.confidence, seed=request.seed),
+        slices=slices(cases, values, confidence=request.confidence, seed=request.seed),
+        per_question=with_metrics(cases.results, values),
+        context=Context(
+            chunks_per_question=cases.shown / cases.ranked if cases.ranked else None,
+            tokens_per_question=None,
+            tokenizer=None,
+        ),
+        findings=findings(cases, request.k, generated=dataset.generated, wrong_ids=wrong_ids),
+        config=_config(request, dataset, cases),
+        intervals=IntervalSettings(
+            confidence=request.confidence, seed=request.seed, resamples=RESAMPLES, unit="question"
+        ),
+        run=None,
+        timings=RetrieveTimings(embed_ms=None, search_ms=None, score_ms=(clock() - started) * 1000),
+    )
+
+
+def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
+    if request.run is not None:
+        detail = "This version of the service does not keep runs. Leave out run."
+        raise ContradictionError("runs-not-kept", detail, places=[ProblemDetail(pointer="/run", detail=detail)])
+    if isinstance(request.dataset, str):
+        raise NotFoundError("unknown-dataset", f"There is no data set {request.dataset!r}. Send the data set itself.")
+    if (request.retrieval.rankings is None) == (request.retrieval.collection is None):
+        detail = "Give exactly one of retrieval.rankings and retrieval.collection."
+        raise ContradictionError(
+            "rankings-or-collection", detail, places=[ProblemDetail(pointer="/retrieval", detail=detail)]
+        )
+    if request.retrieval.collection is not None:
+        raise NotFoundError(
+            "unknown-collection", f"There is no collection {request.retrieval.collection!r}. Send retrieval.rankings."
+        )
+    return request.dataset
+
+
+def _counts(cases: Cases) -> QuestionCounts:
+    excluded = cases.excluded
+    return QuestionCounts(
+        total=cases.total,
+        eligible=len(cases.eligible),
+        excluded=Excluded(
+            behavior=excluded["behavior"],
+            ground_truth=excluded["ground_truth"],
+            mapping=excluded["mapping"],
+            index=excluded["index"] if cases.index_checked else None,
+        ),
+        missing_from_run=cases.missing,
+        unknown_in_run=cases.unknown,
+    )
+
+
+def _config(request: LazyRetrieveEvalRequest, dataset: LazyDataset, cases: Cases) -> dict[str, Any]:
+    known = {
+        "dataset": {
+            "name": dataset.name,
+            "questions": cases.content.hexdigest(),
+            "evidence_mapping": hash_of(dict(cases.evidence_mapping)),
+        },
+        "software": {"befund": __version__},
+    }
+    config = known | request.config
+    return config | {"fingerprint": hash_of({"given": request.config, "known": known})}
