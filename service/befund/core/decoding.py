@@ -15,31 +15,26 @@ _MESSAGE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]|~")
 
 
-def decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], *, at: str = "") -> T:
-    """Decode one part of a body.
-
-    Args:
-        raw: The part's JSON.
-        decoder: Decoder of its type.
-        at: JSON pointer of the part within the body.
+def decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    """Decode a body, or one part of it.
 
     Raises:
-        MalformedRequestError: It is not JSON or does not fit the type; the error names the place.
+        MalformedRequestError: It is not JSON or does not fit the type; the error names the place within `raw`.
     """
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
         what, pointer = read_message(str(error))
         detail = f"{what}. See GET /schema for what this endpoint takes."
-        raise MalformedRequestError(detail, places=[ProblemDetail(pointer=at + pointer, detail=what)]) from error
+        raise MalformedRequestError(detail, places=[ProblemDetail(pointer=pointer, detail=what)]) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedRequestError(
             f"The body is not JSON: {error}. Send one JSON object, encoded as UTF-8.",
-            places=[ProblemDetail(pointer=at, detail="not JSON")],
+            places=[ProblemDetail(pointer="", detail="not JSON")],
         ) from error
     except RecursionError as error:
         raise MalformedRequestError(
-            "The body is nested too deeply. Flatten it.", places=[ProblemDetail(pointer=at, detail="too deep")]
+            "The body is nested too deeply. Flatten it.", places=[ProblemDetail(pointer="", detail="too deep")]
         ) from error
 
 
@@ -72,31 +67,26 @@ def escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def refuse_repeated_keys(raw: msgspec.Raw, *, keys: int, at: str) -> None:
+def refuse_repeated_keys(raw: msgspec.Raw, *, keys: int) -> None:
     """Refuse a JSON object that names a key twice, which decoding would answer by keeping the last silently.
 
     Args:
         raw: The object's JSON, valid.
         keys: How many keys were left after decoding.
-        at: JSON pointer of the object within the body.
 
     Raises:
         ContradictionError: A key stands there twice.
     """
     text = bytes(raw)
-    if text.count(b":") == keys:
-        return
-    pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
-    refuse_twice([key for key, _ in pairs], at=at)
+    if text.count(b":") != keys:
+        pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
+        refuse_twice([key for key, _ in pairs])
 
 
-def refuse_twice(names: list[str], *, at: str) -> None:
+def refuse_twice(names: list[str]) -> None:
     """Refuse a name that stands twice among the keys of one object."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            detail = f"{name!r} is given twice. Keep one of the two."
-            raise ContradictionError(
-                "given-twice", detail, places=[ProblemDetail(pointer=f"{at}/{escape(name)}", detail=detail)]
-            )
+            raise ContradictionError.at(f"/{escape(name)}", "given-twice", f"{name!r} is given twice. Keep one.")
         seen.add(name)

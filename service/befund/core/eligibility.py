@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from befund.contract import Exclusion, ProblemDetail, QuestionFields
+from befund.contract import Exclusion, QuestionFields
 from befund.core.errors import ContradictionError
 
 ANY_POSITIVE_GRADE = sys.float_info.min
@@ -43,7 +43,6 @@ def gold_of(
     evidence_mapping: Mapped,
     *,
     relevance_level: float = ANY_POSITIVE_GRADE,
-    at: str = "",
 ) -> Gold:
     """Resolve a question's gold to chunk ids.
 
@@ -52,24 +51,23 @@ def gold_of(
         relevant: Its chunk ids given directly: with grades, or as a list (grade 1 each).
         evidence_mapping: Evidence ids to chunk ids.
         relevance_level: The grade from which evidence counts as relevant.
-        at: JSON pointer of the question, for errors.
 
     Raises:
         ContradictionError: Evidence and relevant chunks are both given, one evidence has two grades, or a chunk is both
             relevant and non_relevant.
     """
     if question.evidence and relevant:
-        raise _contradiction(
+        raise ContradictionError.at(
+            "/relevant",
             "gold-given-twice",
-            f"question {question.id!r} has both evidence and relevant. Give its gold one way.",
-            f"{at}/relevant",
+            f"Question {question.id!r} has both evidence and relevant. Give its gold one way.",
         )
     if question.evidence:
-        gold = _from_evidence(question, evidence_mapping, relevance_level, at)
+        gold = _from_evidence(question, evidence_mapping, relevance_level)
     else:
         grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
         gold = Gold(grades, {}, [])
-    return _with_non_relevant(gold, question, at) if question.non_relevant else gold
+    return _with_non_relevant(gold, question) if question.non_relevant else gold
 
 
 def exclusion_of(
@@ -95,17 +93,17 @@ def exclusion_of(
     return None
 
 
-def _from_evidence(question: QuestionFields, evidence_mapping: Mapped, relevance_level: float, at: str) -> Gold:
+def _from_evidence(question: QuestionFields, evidence_mapping: Mapped, relevance_level: float) -> Gold:
     graded: dict[str, float] = {}
     grades: dict[str, float] = {}
     chunks_of: dict[str, list[str]] = {}
     for i, evidence in enumerate(question.evidence):
         if graded.setdefault(evidence.id, evidence.relevance) != evidence.relevance:
-            raise _contradiction(
+            raise ContradictionError.at(
+                f"/evidence/{i}",
                 "graded-twice",
-                f"evidence {evidence.id!r} of question {question.id!r} has two grades, {graded[evidence.id]:g} and "
+                f"Evidence {evidence.id!r} of question {question.id!r} has two grades, {graded[evidence.id]:g} and "
                 f"{evidence.relevance:g}. Keep one.",
-                f"{at}/evidence/{i}",
             )
         chunks = evidence_mapping.get(evidence.id, [])
         for chunk in chunks:
@@ -116,16 +114,12 @@ def _from_evidence(question: QuestionFields, evidence_mapping: Mapped, relevance
     return Gold(grades, {evidence: chunks for evidence, chunks in chunks_of.items() if chunks}, unmapped)
 
 
-def _with_non_relevant(gold: Gold, question: QuestionFields, at: str) -> Gold:
+def _with_non_relevant(gold: Gold, question: QuestionFields) -> Gold:
     for i, chunk in enumerate(question.non_relevant):
         if gold.grades.get(chunk, 0) > 0:
-            raise _contradiction(
+            raise ContradictionError.at(
+                f"/non_relevant/{i}",
                 "relevant-and-not",
-                f"chunk {chunk!r} is both relevant and non_relevant for question {question.id!r}. Keep one of the two.",
-                f"{at}/non_relevant/{i}",
+                f"Chunk {chunk!r} is both relevant and non_relevant for question {question.id!r}. Keep one of the two.",
             )
     return Gold(dict.fromkeys(question.non_relevant, 0.0) | dict(gold.grades), gold.evidence, gold.unmapped)
-
-
-def _contradiction(code: str, detail: str, pointer: str) -> ContradictionError:
-    return ContradictionError(code, detail, places=[ProblemDetail(pointer=pointer, detail=detail)])

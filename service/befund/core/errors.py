@@ -1,6 +1,7 @@
 """Domain errors: a stable code, what is wrong, what to do next. HTTP status lives in api/problems.py."""
 
 from collections.abc import Sequence
+from typing import Self
 
 from befund.contract import ProblemDetail
 
@@ -23,6 +24,10 @@ class BefundError(Exception):
         self.detail = detail
         self.places = tuple(places)
 
+    def move_below(self, pointer: str) -> None:
+        """Put `pointer` before every place, for parts that are read without knowing where they stand."""
+        self.places = tuple(ProblemDetail(pointer=pointer + at.pointer, detail=at.detail) for at in self.places)
+
 
 class MalformedRequestError(BefundError):
     """The body does not decode: not JSON, a wrong type, a value out of bounds, an unknown field, too deep."""
@@ -37,6 +42,11 @@ class ContradictionError(BefundError):
     """The request decodes but contradicts itself or cannot be carried out as it stands."""
 
     title = "Request cannot be carried out"
+
+    @classmethod
+    def at(cls, pointer: str, code: str, detail: str) -> Self:
+        """The error with one place that says the same."""
+        return cls(code, detail, places=[ProblemDetail(pointer=pointer, detail=detail)])
 
 
 class NotFoundError(BefundError):

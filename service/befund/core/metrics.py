@@ -53,16 +53,15 @@ class Rankings:
             distinct: The set of the ranking's ids, where the caller has it already.
         """
         retrieved = set(ranking) if distinct is None else distinct
-        self.add_found(
-            {item: ranking.index(item) + 1 for item in gold if item in retrieved}, gold, returned=len(ranking)
-        )
+        found = [item for item in gold if item in retrieved]
+        self.add_found([ranking.index(item) + 1 for item in found], [gold[item] for item in found], gold, len(ranking))
 
-    def add_found(self, ranks: Mapping[str, int], gold: Mapping[str, float], *, returned: int) -> None:
-        """Add one question whose judged items stand at `ranks` (1 is best) in a ranking of `returned` items."""
+    def add_found(self, ranks: list[int], grades: list[float], gold: Mapping[str, float], returned: int) -> None:
+        """Add one question whose found items have these ranks (1 is best) and grades among `returned` items."""
         self._returned.append(returned)
         self._found.append(len(ranks))
-        self._found_ranks.extend(ranks.values())
-        self._found_grades.extend([gold[item] for item in ranks])
+        self._found_ranks.extend(ranks)
+        self._found_grades.extend(grades)
         self._judged.append(len(gold))
         self._judged_grades.extend(gold.values())
 

@@ -8,7 +8,6 @@ from befund.contract import (
     Context,
     Excluded,
     IntervalSettings,
-    ProblemDetail,
     QuestionCounts,
     RetrieveEvalResponse,
     RetrieveTimings,
@@ -39,7 +38,7 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
     request = read_request(body)
     metrics = chosen_metrics(request)
     dataset = _dataset_of(request)
-    cases = collect(request, dataset, at="/dataset")
+    cases = collect(request, dataset)
     values = measure(cases, metrics)
     wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
     return RetrieveEvalResponse(
@@ -64,14 +63,16 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
 
 def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
     if request.run is not None:
-        detail = "This version of the service does not keep runs. Leave out run."
-        raise ContradictionError("runs-not-kept", detail, places=[ProblemDetail(pointer="/run", detail=detail)])
+        raise ContradictionError.at(
+            "/run", "runs-not-kept", "This version of the service does not keep runs. Leave out run."
+        )
     if isinstance(request.dataset, str):
         raise NotFoundError("unknown-dataset", f"There is no data set {request.dataset!r}. Send the data set itself.")
     if (request.retrieval.rankings is None) == (request.retrieval.collection is None):
-        detail = "Give exactly one of retrieval.rankings and retrieval.collection."
-        raise ContradictionError(
-            "rankings-or-collection", detail, places=[ProblemDetail(pointer="/retrieval", detail=detail)]
+        raise ContradictionError.at(
+            "/retrieval",
+            "rankings-or-collection",
+            "Give exactly one of retrieval.rankings and retrieval.collection.",
         )
     if request.retrieval.collection is not None:
         raise NotFoundError(

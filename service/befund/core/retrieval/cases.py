@@ -1,26 +1,22 @@
 """Questions meet their rankings, one at a time; what measuring needs is kept, the rest is dropped."""
 
 from array import array
+from collections.abc import Iterator
 
-from msgspec import Raw
-
-from befund.contract import Exclusion, ProblemDetail, QuestionResult
-from befund.core.decoding import escape
+from befund.contract import Exclusion, QuestionResult
 from befund.core.eligibility import ANY_POSITIVE_GRADE, Gold, Mapped, exclusion_of, gold_of
-from befund.core.errors import ContradictionError
+from befund.core.errors import BefundError, ContradictionError
 from befund.core.metrics import Rankings
 from befund.core.retrieval.content import ContentHash
 from befund.core.retrieval.envelope import (
     LazyDataset,
     LazyQuestion,
     LazyRetrieveEvalRequest,
-    QuestionId,
     read_mapping,
     read_question,
-    read_ranking,
-    refuse_bad_question_id,
 )
-from befund.core.retrieval.ranking import Retrieved, forbidden
+from befund.core.retrieval.ranking import Retrieved
+from befund.core.retrieval.run import Run
 
 
 class Cases:
@@ -101,9 +97,9 @@ class Cases:
         self.rankings.add(ids, gold.grades, distinct=distinct)
         if self.items is not None:
             items = gold.items(self.relevance_level)
-            found = {item: distinct.intersection(chunks) for item, chunks in items.items()}
-            ranks = {item: min(map(ids.index, chunks)) + 1 for item, chunks in found.items() if chunks}
-            self.items.add_found(ranks, dict.fromkeys(items, 1.0), returned=len(ids))
+            found = [chunks for chunks in map(distinct.intersection, items.values()) if chunks]
+            ranks = [min(map(ids.index, chunks)) + 1 for chunks in found]
+            self.items.add_found(ranks, [1.0] * len(ranks), dict.fromkeys(items, 1.0), len(ids))
 
     def _watch(self, question: LazyQuestion, ranking: Retrieved, distinct: set[str], leaks: list[str]) -> None:
         ids = ranking.ids
@@ -127,10 +123,10 @@ class Cases:
         self, question: LazyQuestion, gold: Gold, ids: list[str], exclusion: Exclusion | None
     ) -> QuestionResult:
         shown = ids[: self._largest_k]
-        relevant = gold.relevant(self.relevance_level)
+        relevant = dict.fromkeys(gold.relevant(self.relevance_level))
         return QuestionResult(
             id=question.id,
-            relevant=relevant,
+            relevant=list(relevant),
             retrieved=shown,
             first_relevant_rank=next((rank for rank, chunk in enumerate(ids, 1) if chunk in relevant), None),
             metrics={},
@@ -143,97 +139,59 @@ class Cases:
         )
 
 
-def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset, *, at: str) -> Cases:
+def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Cases:
     """Read the questions of a data set and the rankings of a request, and bring them together.
-
-    Args:
-        request: The request; its rankings are consumed.
-        dataset: The data set it means.
-        at: JSON pointer of the data set within the body, for errors.
 
     Raises:
         MalformedRequestError: A question or ranking does not decode.
         ContradictionError: The data set is empty or contradicts itself, or no question or ranking fits the other.
     """
     if not dataset.questions:
-        raise _contradiction("empty-dataset", "The data set has no questions. Send at least one.", f"{at}/questions")
+        raise ContradictionError.at("/dataset/questions", "empty-dataset", "The data set has no questions. Send some.")
     run = Run(request.retrieval.rankings or {})
-    cases = Cases(request, read_mapping(dataset, at=at))
-    for i, raw in enumerate(dataset.questions):
-        place = f"{at}/questions/{i}"
-        question, grades = read_question(raw, at=place)
-        if not cases.content.add(question, grades):
-            detail = f"Question {question.id!r} is given twice. Keep one."
-            raise _contradiction("question-twice", detail, f"{place}/id")
-        gold = gold_of(question, grades, cases.evidence_mapping, relevance_level=cases.relevance_level, at=place)
-        ranking = run.take(question.id)
+    cases = Cases(request, _mapping_of(dataset))
+    for question, gold in _questions_of(dataset, cases):
+        ranking = run.ranking_of(question.id)
         if _is_selected(question, request):
-            cases.add(question, gold, ranking, leaks=run.leaks(question, ranking))
-    cases.unknown = run.finish()
+            leaks = [] if ranking is None else run.leaks(question, ranking)
+            cases.add(question, gold, ranking, leaks=leaks)
+    cases.unknown = run.count_unknown(cases.content.questions)
     if not cases.total:
-        detail = f"No question matches split {request.split!r} and tags {request.tags!r}."
-        raise _contradiction("nothing-selected", detail, "/tags" if request.tags else "/split")
+        raise ContradictionError.at(
+            "/tags" if request.tags else "/split",
+            "nothing-selected",
+            f"No question of the data set is in split {request.split!r} with tags {request.tags!r}.",
+        )
     return cases
 
 
-class Run:
-    """The rankings of a request, handed out question by question."""
+def _mapping_of(dataset: LazyDataset) -> Mapped:
+    try:
+        return read_mapping(dataset)
+    except BefundError as error:
+        error.move_below("/dataset")
+        raise
 
-    def __init__(self, rankings: dict[QuestionId, Raw]) -> None:
-        self._rankings = rankings
-        self._taken = 0
-        self._uses_roles = any(
-            b'"roles"' in bytes(raw) and read_ranking(raw, at=_place(question)).names_roles
-            for question, raw in rankings.items()
-        )
 
-    def take(self, question: str) -> Retrieved | None:
-        """The ranking of a question; None where the run has none."""
-        raw = self._rankings.pop(QuestionId(question), None)
-        if raw is None:
-            return None
-        self._taken += 1
-        return read_ranking(raw, at=_place(question))
-
-    def leaks(self, question: LazyQuestion, ranking: Retrieved | None) -> list[str]:
-        """The retrieved chunks that the question's role may not read; none where the run does not use roles."""
-        if question.role is None or ranking is None or not (self._uses_roles or ranking.names_roles):
-            return []
-        return forbidden(ranking, question.role)
-
-    def finish(self) -> int:
-        """How many rankings belong to no question.
-
-        Raises:
-            MalformedRequestError: One of them does not decode.
-            ContradictionError: None of the rankings belongs to a question.
-        """
-        for question, raw in self._rankings.items():
-            refuse_bad_question_id(question)
-            read_ranking(raw, at=_place(question))
-        if self._rankings and not self._taken:
-            first = next(iter(self._rankings))
-            raise _contradiction(
-                "no-known-question",
-                f"None of the {len(self._rankings)} rankings belongs to a question of the data set (the first is for "
-                f"{first!r}). Check that both use the same question ids.",
-                "/retrieval/rankings",
-            )
-        return len(self._rankings)
+def _questions_of(dataset: LazyDataset, cases: Cases) -> Iterator[tuple[LazyQuestion, Gold]]:
+    for i, raw in enumerate(dataset.questions):
+        try:
+            question, grades = read_question(raw)
+            if not cases.content.add(question, grades):
+                raise ContradictionError.at(
+                    "/id", "question-twice", f"Question {question.id!r} is given twice. Keep one."
+                )
+            gold = gold_of(question, grades, cases.evidence_mapping, relevance_level=cases.relevance_level)
+        except BefundError as error:
+            error.move_below(f"/dataset/questions/{i}")
+            raise
+        yield question, gold
 
 
 def _is_selected(question: LazyQuestion, request: LazyRetrieveEvalRequest) -> bool:
     return (request.split is None or question.split == request.split) and (
         not request.tags or not set(request.tags).isdisjoint(question.tags)
     )
-
-
-def _place(question: str) -> str:
-    return f"/retrieval/rankings/{escape(question)}"
-
-
-def _contradiction(code: str, detail: str, pointer: str) -> ContradictionError:
-    return ContradictionError(code, detail, places=[ProblemDetail(pointer=pointer, detail=detail)])
 
 
 def _repeated(ids: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from befund.contract import (
     RetrieveEvalOptions,
 )
 from befund.core.decoding import decode, refuse_repeated_keys, refuse_twice
-from befund.core.errors import MalformedRequestError
+from befund.core.errors import BefundError, ContradictionError
 from befund.core.retrieval.ranking import Retrieved, in_rank_order
 
 NO_OBJECT = Raw(b"{}")
@@ -76,45 +76,51 @@ def read_request(body: bytes) -> LazyRetrieveEvalRequest:
     """
     questions: list[str] = []
 
-    def question_id(kind: type, key: str) -> QuestionId:
+    def question_id(_: type, key: str) -> QuestionId:
         questions.append(key)
         return QuestionId(key)
 
     request = decode(body, msgspec.json.Decoder(LazyRetrieveEvalRequest, dec_hook=question_id))
     if len(questions) != len(request.retrieval.rankings or {}):
-        refuse_twice(questions, at="/retrieval/rankings")
+        try:
+            refuse_twice(questions)
+        except ContradictionError as error:
+            error.move_below("/retrieval/rankings")
+            raise
     return request
 
 
-def read_question(raw: Raw, *, at: str) -> tuple[LazyQuestion, Grades]:
+def read_question(raw: Raw) -> tuple[LazyQuestion, Grades]:
     """One question and its relevant chunks."""
-    question = decode(raw, _QUESTION, at=at)
+    question = decode(raw, _QUESTION)
     if question.relevant is NO_OBJECT:
         return question, {}
-    grades = decode(question.relevant, _GRADES, at=f"{at}/relevant")
-    if isinstance(grades, dict):
-        refuse_repeated_keys(question.relevant, keys=len(grades), at=f"{at}/relevant")
+    try:
+        grades = decode(question.relevant, _GRADES)
+        if isinstance(grades, dict):
+            refuse_repeated_keys(question.relevant, keys=len(grades))
+    except BefundError as error:
+        error.move_below("/relevant")
+        raise
     return question, grades
 
 
-def read_mapping(dataset: LazyDataset, *, at: str) -> dict[str, list[str]]:
+def read_mapping(dataset: LazyDataset) -> dict[str, list[str]]:
     """The data set's mapping of evidence ids to chunk ids."""
-    mapping = decode(dataset.evidence_mapping, _MAPPING, at=f"{at}/evidence_mapping")
-    refuse_repeated_keys(dataset.evidence_mapping, keys=len(mapping), at=f"{at}/evidence_mapping")
+    try:
+        mapping = decode(dataset.evidence_mapping, _MAPPING)
+        refuse_repeated_keys(dataset.evidence_mapping, keys=len(mapping))
+    except BefundError as error:
+        error.move_below("/evidence_mapping")
+        raise
     return mapping
 
 
-def read_ranking(raw: Raw, *, at: str) -> Retrieved:
+def read_ranking(raw: Raw) -> Retrieved:
     """One ranking. A list of plain ids is by far the most common, and the fastest to read."""
     if b"{" not in bytes(raw):
-        return Retrieved(decode(raw, _IDS, at=at))
-    ranking: Ranking = decode(raw, _RANKING, at=at)
+        return Retrieved(decode(raw, _IDS))
+    ranking: Ranking = decode(raw, _RANKING)
     if isinstance(ranking, dict):
-        refuse_repeated_keys(raw, keys=len(ranking), at=at)
+        refuse_repeated_keys(raw, keys=len(ranking))
     return in_rank_order(ranking)
-
-
-def refuse_bad_question_id(question: str) -> None:
-    """Refuse a key of `rankings` that no question could have."""
-    if not 1 <= len(question) <= 512:
-        raise MalformedRequestError(f"A key of rankings has {len(question)} characters; question ids have 1 to 512.")

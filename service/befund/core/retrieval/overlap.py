@@ -12,11 +12,11 @@ def no_known_id(body: bytes) -> bool:
     if not isinstance(request.dataset, LazyDataset):
         return False
     known = set(request.index_chunk_ids or ())
-    known.update(chunk for chunks in read_mapping(request.dataset, at="/dataset").values() for chunk in chunks)
-    for i, raw in enumerate(request.dataset.questions):
-        question, grades = read_question(raw, at=f"/dataset/questions/{i}")
+    known.update(chunk for chunks in read_mapping(request.dataset).values() for chunk in chunks)
+    for raw in request.dataset.questions:
+        question, grades = read_question(raw)
         known.update(grades, question.non_relevant)
-    retrieved = (read_ranking(raw, at="/retrieval/rankings").ids for raw in (request.retrieval.rankings or {}).values())
+    retrieved = (read_ranking(raw).ids for raw in (request.retrieval.rankings or {}).values())
     any_retrieved = False
     for ids in retrieved:
         if not known.isdisjoint(ids):

@@ -29,7 +29,8 @@ def chosen_metrics(request: RetrieveEvalOptions) -> list[Metric]:
     for name in request.metrics:
         family, at, cutoff = name.partition("@")
         if family not in families or (at and (family not in AT_CUTOFF or not _is_cutoff(cutoff))):
-            raise ContradictionError(
+            raise ContradictionError.at(
+                "/metrics",
                 "unknown-metric",
                 f"There is no metric {name!r} at level {request.level}. There are {', '.join(families)}; those with a "
                 "cutoff can be given one of 1 to 100000, as in ndcg@10.",
