@@ -7,7 +7,7 @@ its first k. Each function returns one value a question, in the order the questi
 """
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -41,27 +41,24 @@ class Rankings:
     def __len__(self) -> int:
         return len(self._returned)
 
-    def add(
-        self, ranking: Sequence[str], gold: Mapping[str, float], *, distinct: Collection[str] | None = None
-    ) -> None:
+    def add(self, ranking: Sequence[str], gold: Mapping[str, float]) -> None:
         """Add one question.
 
         Args:
             ranking: Retrieved ids, best first. An id that returns counts at its first rank only; the later rank stays
                 occupied and gains nothing.
             gold: Grades of all judged items; above 0 is relevant, 0 or less is judged and not relevant.
-            distinct: The set of the ranking's ids, where the caller has it already.
         """
-        retrieved = set(ranking) if distinct is None else distinct
-        found = [item for item in gold if item in retrieved]
-        self.add_found([ranking.index(item) + 1 for item in found], [gold[item] for item in found], gold, len(ranking))
+        distinct = set(ranking)
+        found = [item for item in gold if item in distinct]
+        self.add_found([ranking.index(item) + 1 for item in found], found, gold, returned=len(ranking))
 
-    def add_found(self, ranks: list[int], grades: list[float], gold: Mapping[str, float], returned: int) -> None:
-        """Add one question whose found items have these ranks (1 is best) and grades among `returned` items."""
+    def add_found(self, ranks: list[int], found: list[str], gold: Mapping[str, float], *, returned: int) -> None:
+        """Add one question by the ranks (1 is best) of the judged items found among `returned` ones."""
         self._returned.append(returned)
-        self._found.append(len(ranks))
+        self._found.append(len(found))
         self._found_ranks.extend(ranks)
-        self._found_grades.extend(grades)
+        self._found_grades.extend([gold[item] for item in found])
         self._judged.append(len(gold))
         self._judged_grades.extend(gold.values())
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from befund import __version__
 from befund.contract import (
     Context,
@@ -13,6 +15,7 @@ from befund.contract import (
     RetrieveTimings,
 )
 from befund.core.errors import ContradictionError, NotFoundError
+from befund.core.metrics import Metric, Values
 from befund.core.retrieval.cases import Cases, collect
 from befund.core.retrieval.content import hash_of
 from befund.core.retrieval.envelope import LazyDataset, LazyRetrieveEvalRequest, read_request
@@ -20,6 +23,15 @@ from befund.core.retrieval.findings import findings
 from befund.core.retrieval.overlap import no_known_id
 from befund.core.retrieval.summary import chosen_metrics, estimates, measure, slices, with_metrics
 from befund.core.stats import RESAMPLES
+
+
+class Measurement(Struct, frozen=True):
+    """One request, measured: its questions and rankings, and each metric's value for each eligible question."""
+
+    request: LazyRetrieveEvalRequest
+    dataset: LazyDataset
+    cases: Cases
+    values: dict[Metric, Values]
 
 
 def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEvalResponse:
@@ -35,30 +47,32 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
         NotFoundError: It names a data set or collection that does not exist.
     """
     started = clock()
-    request = read_request(body)
-    metrics = chosen_metrics(request)
-    dataset = _dataset_of(request)
-    cases = collect(request, dataset)
-    values = measure(cases, metrics)
+    measurement = measure_request(body)
+    request, cases, values = measurement.request, measurement.cases, measurement.values
     wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
     return RetrieveEvalResponse(
         questions=_counts(cases),
         metrics=estimates(values, confidence=request.confidence, seed=request.seed),
         slices=slices(cases, values, confidence=request.confidence, seed=request.seed),
         per_question=with_metrics(cases.results, values),
-        context=Context(
-            chunks_per_question=cases.shown / cases.ranked if cases.ranked else None,
-            tokens_per_question=None,
-            tokenizer=None,
-        ),
-        findings=findings(cases, request.k, generated=dataset.generated, wrong_ids=wrong_ids),
-        config=_config(request, dataset, cases),
+        context=_context(cases),
+        findings=findings(cases, request.k, generated=measurement.dataset.generated, wrong_ids=wrong_ids),
+        config=_config(measurement),
         intervals=IntervalSettings(
             confidence=request.confidence, seed=request.seed, resamples=RESAMPLES, unit="question"
         ),
         run=None,
         timings=RetrieveTimings(embed_ms=None, search_ms=None, score_ms=(clock() - started) * 1000),
     )
+
+
+def measure_request(body: bytes) -> Measurement:
+    """From the JSON of a request to each metric's value for each eligible question; raises as above."""
+    request = read_request(body)
+    metrics = chosen_metrics(request)
+    dataset = _dataset_of(request)
+    cases = collect(request, dataset)
+    return Measurement(request, dataset, cases, measure(cases, metrics))
 
 
 def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
@@ -97,14 +111,19 @@ def _counts(cases: Cases) -> QuestionCounts:
     )
 
 
-def _config(request: LazyRetrieveEvalRequest, dataset: LazyDataset, cases: Cases) -> dict[str, Any]:
+def _context(cases: Cases) -> Context:
+    chunks = cases.shown / cases.ranked if cases.ranked else None
+    return Context(chunks_per_question=chunks, tokens_per_question=None, tokenizer=None)
+
+
+def _config(measurement: Measurement) -> dict[str, Any]:
+    cases, given = measurement.cases, measurement.request.config
     known = {
         "dataset": {
-            "name": dataset.name,
+            "name": measurement.dataset.name,
             "questions": cases.content.hexdigest(),
             "evidence_mapping": hash_of(dict(cases.evidence_mapping)),
         },
         "software": {"befund": __version__},
     }
-    config = known | request.config
-    return config | {"fingerprint": hash_of({"given": request.config, "known": known})}
+    return known | given | {"fingerprint": hash_of({"given": given, "known": known})}

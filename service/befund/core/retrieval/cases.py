@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterator
+from itertools import islice
 
 from befund.contract import Exclusion, QuestionResult
 from befund.core.eligibility import ANY_POSITIVE_GRADE, Gold, Mapped, exclusion_of, gold_of
@@ -15,8 +16,10 @@ from befund.core.retrieval.envelope import (
     read_mapping,
     read_question,
 )
-from befund.core.retrieval.ranking import Retrieved
-from befund.core.retrieval.run import Run
+from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Sighting, repeated
+from befund.core.retrieval.run import Look, Run
+
+_BLOCK = 512
 
 
 class Cases:
@@ -73,68 +76,80 @@ class Cases:
         """Whether the gold chunks were looked for in the index."""
         return self._index is not None
 
-    def add(self, question: LazyQuestion, gold: Gold, ranking: Retrieved | None, *, leaks: list[str]) -> None:
-        """Account for one selected question; `ranking` is None where it has none."""
+    def add(self, question: LazyQuestion, gold: Gold, look: Look) -> None:
+        """Account for one selected question."""
         self.total += 1
         exclusion = exclusion_of(question, gold, index=self._index, relevance_level=self.relevance_level)
-        ids = [] if ranking is None else ranking.ids
-        distinct = set(ids)
         if exclusion is None:
-            self._score(question, gold, ids, distinct)
-            if ranking is None:
-                self.missing.append(question.id)
+            self._score(question, gold, look.sighting or NOTHING_RETRIEVED)
         else:
             self.excluded[exclusion].append(question.id)
-        if ranking is not None:
-            self._watch(question, ranking, distinct, leaks)
-        if self._keep_results and (exclusion is None or ranking is not None):
-            self.results.append(self._result(question, gold, ids, exclusion))
+        if look.sighting is not None:
+            self._watch(question, look.sighting, look)
+        elif exclusion is None:
+            self.missing.append(question.id)
+        if self._keep_results and (exclusion is None or look.sighting is not None):
+            self.results.append(self._result(question, gold, look, exclusion))
 
-    def _score(self, question: LazyQuestion, gold: Gold, ids: list[str], distinct: set[str]) -> None:
-        for tag in question.tags:
+    def _score(self, question: LazyQuestion, gold: Gold, sighting: Sighting) -> None:
+        for tag in dict.fromkeys(question.tags):
             self.tagged.setdefault(tag, array("q")).append(len(self.eligible))
         self.eligible.append(question.id)
-        self.rankings.add(ids, gold.grades, distinct=distinct)
+        self.rankings.add_found(sighting.ranks, sighting.found, gold.grades, returned=sighting.returned)
         if self.items is not None:
+            rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
             items = gold.items(self.relevance_level)
-            found = [chunks for chunks in map(distinct.intersection, items.values()) if chunks]
-            ranks = [min(map(ids.index, chunks)) + 1 for chunks in found]
-            self.items.add_found(ranks, [1.0] * len(ranks), dict.fromkeys(items, 1.0), len(ids))
+            first = {
+                item: min([rank_of[chunk] for chunk in chunks if chunk in rank_of], default=0)
+                for item, chunks in items.items()
+            }
+            found = [item for item, rank in first.items() if rank]
+            grades = dict.fromkeys(items, 1.0)
+            self.items.add_found([first[item] for item in found], found, grades, returned=sighting.returned)
 
-    def _watch(self, question: LazyQuestion, ranking: Retrieved, distinct: set[str], leaks: list[str]) -> None:
-        ids = ranking.ids
+    def _watch(self, question: LazyQuestion, sighting: Sighting, look: Look) -> None:
         self.ranked += 1
-        self.shown += min(len(ids), self._largest_k)
-        if len(distinct) < len(ids):
-            self.duplicates[question.id] = _repeated(ids)
-        if not distinct.isdisjoint(question.non_relevant):
-            watched = set(question.non_relevant)
-            shown = [chunk for chunk in dict.fromkeys(ids[: self._largest_k]) if chunk in watched]
-            if shown:
-                self.false_positives[question.id] = shown
-        if leaks:
-            self.leaks[question.id] = leaks
-        if not ranking.ordered:
+        self.shown += min(sighting.returned, self._largest_k)
+        if question.non_relevant:
+            shown = sorted(
+                (rank, chunk)
+                for chunk, rank in zip(sighting.found, sighting.ranks, strict=True)
+                if rank <= self._largest_k
+            )
+            watched = [chunk for _, chunk in shown if chunk in question.non_relevant]
+            if watched:
+                self.false_positives[question.id] = watched
+        if look.ranking is None:
+            return
+        if duplicates := repeated(look.ranking):
+            self.duplicates[question.id] = duplicates
+        if look.leaks:
+            self.leaks[question.id] = look.leaks
+        if not look.ranking.ordered:
             self.unordered.append(question.id)
-        if ranking.tied:
+        if look.ranking.tied:
             self.tied.append(question.id)
 
-    def _result(
-        self, question: LazyQuestion, gold: Gold, ids: list[str], exclusion: Exclusion | None
-    ) -> QuestionResult:
-        shown = ids[: self._largest_k]
-        relevant = dict.fromkeys(gold.relevant(self.relevance_level))
+    def _result(self, question: LazyQuestion, gold: Gold, look: Look, exclusion: Exclusion | None) -> QuestionResult:
+        sighting = look.sighting or NOTHING_RETRIEVED
+        shown = [] if look.ranking is None else look.ranking.ids[: self._largest_k]
+        relevant = gold.relevant(self.relevance_level)
+        ranks = [
+            rank
+            for chunk, rank in zip(sighting.found, sighting.ranks, strict=True)
+            if gold.grades[chunk] >= self.relevance_level
+        ]
         return QuestionResult(
             id=question.id,
-            relevant=list(relevant),
+            relevant=relevant,
             retrieved=shown,
-            first_relevant_rank=next((rank for rank, chunk in enumerate(ids, 1) if chunk in relevant), None),
+            first_relevant_rank=min(ranks, default=None),
             metrics={},
             known_false_positives=self.false_positives.get(question.id, []),
             unjudged=len(set(shown).difference(gold.grades)),
             duplicates=self.duplicates.get(question.id, []),
             acl_leaks=self.leaks.get(question.id, []),
-            returned=len(ids),
+            returned=sighting.returned,
             excluded=exclusion,
         )
 
@@ -148,13 +163,13 @@ def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Cases:
     """
     if not dataset.questions:
         raise ContradictionError.at("/dataset/questions", "empty-dataset", "The data set has no questions. Send some.")
-    run = Run(request.retrieval.rankings or {})
+    run = Run(request.retrieval.rankings or {}, in_full=request.per_question)
     cases = Cases(request, _mapping_of(dataset))
-    for question, gold in _questions_of(dataset, cases):
-        ranking = run.ranking_of(question.id)
-        if _is_selected(question, request):
-            leaks = [] if ranking is None else run.leaks(question, ranking)
-            cases.add(question, gold, ranking, leaks=leaks)
+    questions = _questions_of(dataset, cases)
+    while block := list(islice(questions, _BLOCK)):
+        for (question, gold), look in zip(block, run.look(block), strict=True):
+            if _is_selected(question, request):
+                cases.add(question, gold, look)
     cases.unknown = run.count_unknown(cases.content.questions)
     if not cases.total:
         raise ContradictionError.at(
@@ -192,13 +207,3 @@ def _is_selected(question: LazyQuestion, request: LazyRetrieveEvalRequest) -> bo
     return (request.split is None or question.split == request.split) and (
         not request.tags or not set(request.tags).isdisjoint(question.tags)
     )
-
-
-def _repeated(ids: list[str]) -> list[str]:
-    seen: set[str] = set()
-    repeated: dict[str, None] = {}
-    for chunk in ids:
-        if chunk in seen:
-            repeated[chunk] = None
-        seen.add(chunk)
-    return list(repeated)

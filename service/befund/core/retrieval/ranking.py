@@ -1,5 +1,7 @@
 """What came back for one question, in rank order, and who may read it."""
 
+from collections import Counter
+from collections.abc import Collection
 from itertools import pairwise
 
 from msgspec import Struct
@@ -26,6 +28,34 @@ class Retrieved(Struct, frozen=True):
     def names_roles(self) -> bool:
         """Whether any chunk says who may read it."""
         return self.roles is not None and any(roles is not None for roles in self.roles)
+
+
+class Sighting(Struct, frozen=True):
+    """Where the judged chunks of a question stand in its ranking.
+
+    Attributes:
+        returned: How many chunks came back.
+        found: The judged chunks among them.
+        ranks: The rank of each of these, 1 is best; an id that came back twice has its first.
+    """
+
+    returned: int
+    found: list[str]
+    ranks: list[int]
+
+
+NOTHING_RETRIEVED = Sighting(0, [], [])
+
+
+def sight(ranking: Retrieved, judged: Collection[str]) -> Sighting:
+    """Look for the judged chunks in a ranking.
+
+    >>> sight(Retrieved(["a", "b", "a", "c"]), ["a", "c", "d"])
+    Sighting(returned=4, found=['a', 'c'], ranks=[1, 4])
+    """
+    distinct = set(ranking.ids)
+    found = [chunk for chunk in judged if chunk in distinct]
+    return Sighting(len(ranking.ids), found, [ranking.ids.index(chunk) + 1 for chunk in found])
 
 
 def in_rank_order(ranking: Ranking) -> Retrieved:
@@ -57,3 +87,14 @@ def forbidden(ranking: Retrieved, role: str) -> list[str]:
     roles = ranking.roles or [None] * len(ranking.ids)
     denied = [chunk for chunk, allowed in zip(ranking.ids, roles, strict=True) if role not in (allowed or ())]
     return list(dict.fromkeys(denied))
+
+
+def repeated(ranking: Retrieved) -> list[str]:
+    """The ids that came back more than once.
+
+    >>> repeated(Retrieved(["a", "b", "a", "a"]))
+    ['a']
+    """
+    if len(set(ranking.ids)) == len(ranking.ids):
+        return []
+    return [chunk for chunk, times in Counter(ranking.ids).items() if times > 1]
