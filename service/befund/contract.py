@@ -5,6 +5,7 @@ refuse unknown fields; responses tolerate them, so that an older client can read
 JSON and stay lists here. Ids are opaque and compared exactly.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
@@ -57,11 +58,11 @@ class QuestionFields(Request, frozen=True, kw_only=True):
     id: Id
     question: str
     expected_behavior: ExpectedBehavior = "answer"
-    expected_facts: list[str] = []
-    reference_answers: list[str] = []
-    evidence: list[Evidence] = []
-    non_relevant: list[Id] = []
-    tags: list[Tag] = []
+    expected_facts: Sequence[str] = ()
+    reference_answers: Sequence[str] = ()
+    evidence: Sequence[Evidence] = ()
+    non_relevant: Sequence[Id] = ()
+    tags: Sequence[Tag] = ()
     critical: bool = False
     role: Id | None = None
     split: Tag | None = None

@@ -85,10 +85,9 @@ def exclusion_of(
         return "behavior"
     if gold.unmapped:
         return "mapping"
-    relevant = gold.relevant(relevance_level)
-    if not relevant:
+    if max(gold.grades.values(), default=0.0) < relevance_level:
         return "ground_truth"
-    if index is not None and not index.issuperset(relevant):
+    if index is not None and not index.issuperset(gold.relevant(relevance_level)):
         return "index"
     return None
 

@@ -51,16 +51,27 @@ class Rankings:
         """
         distinct = set(ranking)
         found = [item for item in gold if item in distinct]
-        self.add_found([ranking.index(item) + 1 for item in found], found, gold, returned=len(ranking))
+        number = self.begin(gold, returned=len(ranking))
+        self.find(number, [ranking.index(item) + 1 for item in found], [gold[item] for item in found])
 
-    def add_found(self, ranks: list[int], found: list[str], gold: Mapping[str, float], *, returned: int) -> None:
-        """Add one question by the ranks (1 is best) of the judged items found among `returned` ones."""
+    def begin(self, gold: Mapping[str, float], *, returned: int) -> int:
+        """Add one question with `returned` items, none of them found yet; its number is returned."""
         self._returned.append(returned)
-        self._found.append(len(found))
-        self._found_ranks.extend(ranks)
-        self._found_grades.extend([gold[item] for item in found])
         self._judged.append(len(gold))
         self._judged_grades.extend(gold.values())
+        return len(self._returned) - 1
+
+    def find(self, question: int, ranks: list[int], grades: list[float]) -> None:
+        """Say where judged items of a question were found (1 is best), and their grades."""
+        self._found.extend([question] * len(ranks))
+        self._found_ranks.extend(ranks)
+        self._found_grades.extend(grades)
+
+    def find_many(self, questions: NDArray[np.int64], ranks: NDArray[np.int64], grades: Values) -> None:
+        """Say where judged items of many questions were found, an entry each."""
+        self._found.frombytes(questions.astype(np.int64).tobytes())
+        self._found_ranks.frombytes(ranks.astype(np.int64).tobytes())
+        self._found_grades.frombytes(grades.astype(np.float64).tobytes())
 
     @cached_property
     def returned(self) -> NDArray[np.int64]:
@@ -70,10 +81,9 @@ class Rankings:
     @cached_property
     def found(self) -> "Items":
         """The judged items that were retrieved, each question's in rank order."""
-        ranks = _integers(self._found_ranks)
-        question = np.repeat(np.arange(len(self)), _integers(self._found))
+        question, ranks = _integers(self._found), _integers(self._found_ranks)
         order = np.argsort(question * (int(ranks.max(initial=0)) + 1) + ranks, kind="stable")
-        return Items(question, ranks[order], _floats(self._found_grades)[order])
+        return Items(question[order], ranks[order], _floats(self._found_grades)[order])
 
     @cached_property
     def relevant(self) -> "Items":

@@ -17,7 +17,7 @@ from befund.contract import (
 from befund.core.errors import ContradictionError, NotFoundError
 from befund.core.metrics import Metric, Values
 from befund.core.retrieval.cases import Cases, collect
-from befund.core.retrieval.content import hash_of
+from befund.core.retrieval.content import ContentHash, hash_of
 from befund.core.retrieval.envelope import LazyDataset, LazyRetrieveEvalRequest, read_request
 from befund.core.retrieval.findings import findings
 from befund.core.retrieval.overlap import no_known_id
@@ -47,7 +47,8 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
         NotFoundError: It names a data set or collection that does not exist.
     """
     started = clock()
-    measurement = measure_request(body)
+    content = ContentHash()
+    measurement = measure_request(body, content=content)
     request, cases, values = measurement.request, measurement.cases, measurement.values
     wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
     return RetrieveEvalResponse(
@@ -57,7 +58,7 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
         per_question=with_metrics(cases.results, values),
         context=_context(cases),
         findings=findings(cases, request.k, generated=measurement.dataset.generated, wrong_ids=wrong_ids),
-        config=_config(measurement),
+        config=_config(measurement, content),
         intervals=IntervalSettings(
             confidence=request.confidence, seed=request.seed, resamples=RESAMPLES, unit="question"
         ),
@@ -66,12 +67,17 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
     )
 
 
-def measure_request(body: bytes) -> Measurement:
-    """From the JSON of a request to each metric's value for each eligible question; raises as above."""
+def measure_request(body: bytes, *, content: ContentHash | None = None) -> Measurement:
+    """From the JSON of a request to each metric's value for each eligible question; raises as above.
+
+    Args:
+        body: The request, as JSON.
+        content: Takes in every question of the data set, if given.
+    """
     request = read_request(body)
     metrics = chosen_metrics(request)
     dataset = _dataset_of(request)
-    cases = collect(request, dataset)
+    cases = collect(request, dataset, content=content)
     return Measurement(request, dataset, cases, measure(cases, metrics))
 
 
@@ -116,12 +122,12 @@ def _context(cases: Cases) -> Context:
     return Context(chunks_per_question=chunks, tokens_per_question=None, tokenizer=None)
 
 
-def _config(measurement: Measurement) -> dict[str, Any]:
+def _config(measurement: Measurement, content: ContentHash) -> dict[str, Any]:
     cases, given = measurement.cases, measurement.request.config
     known = {
         "dataset": {
             "name": measurement.dataset.name,
-            "questions": cases.content.hexdigest(),
+            "questions": content.hexdigest(),
             "evidence_mapping": hash_of(dict(cases.evidence_mapping)),
         },
         "software": {"befund": __version__},

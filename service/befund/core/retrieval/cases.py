@@ -1,8 +1,10 @@
 """Questions meet their rankings, one at a time; what measuring needs is kept, the rest is dropped."""
 
 from array import array
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+import numpy as np
 
 from befund.contract import Exclusion, QuestionResult
 from befund.core.eligibility import ANY_POSITIVE_GRADE, Gold, Mapped, exclusion_of, gold_of
@@ -16,10 +18,11 @@ from befund.core.retrieval.envelope import (
     read_mapping,
     read_question,
 )
-from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Sighting, repeated
+from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Retrieved, Sighting, repeated
 from befund.core.retrieval.run import Look, Run
 
-_BLOCK = 512
+_BLOCK = 128
+_NOT_SCORED = -1
 
 
 class Cases:
@@ -28,7 +31,6 @@ class Cases:
     Attributes:
         relevance_level: The grade from which a chunk counts as relevant.
         evidence_mapping: Evidence ids to chunk ids.
-        content: The content of the whole data set, selected or not.
         total: How many questions were selected.
         eligible: Ids of the questions that are scored, in the order of the data set.
         excluded: Ids of the others by reason.
@@ -53,7 +55,6 @@ class Cases:
         self._keep_results = request.per_question
         self.relevance_level = request.relevance_level or ANY_POSITIVE_GRADE
         self._index = None if request.index_chunk_ids is None else frozenset(request.index_chunk_ids)
-        self.content = ContentHash()
         self.total = 0
         self.eligible: list[str] = []
         self.excluded: dict[Exclusion, list[str]] = {"behavior": [], "ground_truth": [], "mapping": [], "index": []}
@@ -77,60 +78,77 @@ class Cases:
         return self._index is not None
 
     def add(self, question: LazyQuestion, gold: Gold, look: Look) -> None:
-        """Account for one selected question."""
+        """Account for one question, with all that its ranking shows."""
+        sighting = look.sighting or NOTHING_RETRIEVED
+        exclusion = self._exclude(question, gold)
+        if exclusion is None:
+            number = self._begin(question, gold, returned=sighting.returned)
+            self.rankings.find(number, sighting.ranks, [gold.grades[chunk] for chunk in sighting.found])
+            if self.items is not None:
+                self._find_items(self.items, gold, sighting)
+            if look.sighting is None:
+                self.missing.append(question.id)
+        if look.ranking is not None:
+            self._watch(question, sighting, look.ranking, look.leaks)
+        if self._keep_results and (exclusion is None or look.ranking is not None):
+            self.results.append(self._result(question, gold, look, exclusion=exclusion))
+
+    def add_block(self, block: Sequence[tuple[LazyQuestion, Gold]], run: Run) -> None:
+        """Account for some questions; rankings about which nothing else is to be said are looked at together."""
+        seen = run.scan(block)
+        numbers = np.full(len(block), _NOT_SCORED)
+        plain, returned = seen.plain.tolist(), seen.returned.tolist()
+        for i, (question, gold) in enumerate(block):
+            if not plain[i]:
+                self.add(question, gold, run.look(question, gold))
+                continue
+            self._show(returned[i])
+            if self._exclude(question, gold) is None:
+                numbers[i] = self._begin(question, gold, returned=returned[i])
+        scored = numbers[seen.ranking] != _NOT_SCORED
+        grades = np.fromiter(chain.from_iterable(gold.grades.values() for _, gold in block), dtype=np.float64)
+        self.rankings.find_many(numbers[seen.ranking][scored], seen.rank[scored], grades[seen.judged][scored])
+
+    def _exclude(self, question: LazyQuestion, gold: Gold) -> Exclusion | None:
         self.total += 1
         exclusion = exclusion_of(question, gold, index=self._index, relevance_level=self.relevance_level)
-        if exclusion is None:
-            self._score(question, gold, look.sighting or NOTHING_RETRIEVED)
-        else:
+        if exclusion is not None:
             self.excluded[exclusion].append(question.id)
-        if look.sighting is not None:
-            self._watch(question, look.sighting, look)
-        elif exclusion is None:
-            self.missing.append(question.id)
-        if self._keep_results and (exclusion is None or look.sighting is not None):
-            self.results.append(self._result(question, gold, look, exclusion))
+        return exclusion
 
-    def _score(self, question: LazyQuestion, gold: Gold, sighting: Sighting) -> None:
-        for tag in dict.fromkeys(question.tags):
-            self.tagged.setdefault(tag, array("q")).append(len(self.eligible))
+    def _begin(self, question: LazyQuestion, gold: Gold, *, returned: int) -> int:
+        number = self.rankings.begin(gold.grades, returned=returned)
         self.eligible.append(question.id)
-        self.rankings.add_found(sighting.ranks, sighting.found, gold.grades, returned=sighting.returned)
-        if self.items is not None:
-            rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
-            items = gold.items(self.relevance_level)
-            first = {
-                item: min([rank_of[chunk] for chunk in chunks if chunk in rank_of], default=0)
-                for item, chunks in items.items()
-            }
-            found = [item for item, rank in first.items() if rank]
-            grades = dict.fromkeys(items, 1.0)
-            self.items.add_found([first[item] for item in found], found, grades, returned=sighting.returned)
+        for tag in set(question.tags) if question.tags else ():
+            self.tagged.setdefault(tag, array("q")).append(number)
+        return number
 
-    def _watch(self, question: LazyQuestion, sighting: Sighting, look: Look) -> None:
+    def _find_items(self, items: Rankings, gold: Gold, sighting: Sighting) -> None:
+        rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
+        wanted = gold.items(self.relevance_level)
+        ranks = [[rank_of[chunk] for chunk in chunks if chunk in rank_of] for chunks in wanted.values()]
+        first = [min(of_item) for of_item in ranks if of_item]
+        items.find(items.begin(dict.fromkeys(wanted, 1.0), returned=sighting.returned), first, [1.0] * len(first))
+
+    def _show(self, returned: int) -> None:
         self.ranked += 1
-        self.shown += min(sighting.returned, self._largest_k)
-        if question.non_relevant:
-            shown = sorted(
-                (rank, chunk)
-                for chunk, rank in zip(sighting.found, sighting.ranks, strict=True)
-                if rank <= self._largest_k
-            )
-            watched = [chunk for _, chunk in shown if chunk in question.non_relevant]
-            if watched:
-                self.false_positives[question.id] = watched
-        if look.ranking is None:
-            return
-        if duplicates := repeated(look.ranking):
+        self.shown += min(returned, self._largest_k)
+
+    def _watch(self, question: LazyQuestion, sighting: Sighting, ranking: Retrieved, leaks: list[str]) -> None:
+        self._show(sighting.returned)
+        watched = set(question.non_relevant).intersection(sighting.found)
+        if shown := [chunk for chunk in dict.fromkeys(ranking.ids[: self._largest_k]) if chunk in watched]:
+            self.false_positives[question.id] = shown
+        if duplicates := repeated(ranking):
             self.duplicates[question.id] = duplicates
-        if look.leaks:
-            self.leaks[question.id] = look.leaks
-        if not look.ranking.ordered:
+        if leaks:
+            self.leaks[question.id] = leaks
+        if not ranking.ordered:
             self.unordered.append(question.id)
-        if look.ranking.tied:
+        if ranking.tied:
             self.tied.append(question.id)
 
-    def _result(self, question: LazyQuestion, gold: Gold, look: Look, exclusion: Exclusion | None) -> QuestionResult:
+    def _result(self, question: LazyQuestion, gold: Gold, look: Look, *, exclusion: Exclusion | None) -> QuestionResult:
         sighting = look.sighting or NOTHING_RETRIEVED
         shown = [] if look.ranking is None else look.ranking.ids[: self._largest_k]
         relevant = gold.relevant(self.relevance_level)
@@ -154,8 +172,13 @@ class Cases:
         )
 
 
-def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Cases:
+def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset, *, content: ContentHash | None = None) -> Cases:
     """Read the questions of a data set and the rankings of a request, and bring them together.
+
+    Args:
+        request: The request.
+        dataset: The data set it means.
+        content: Takes in every question, if given.
 
     Raises:
         MalformedRequestError: A question or ranking does not decode.
@@ -163,14 +186,17 @@ def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Cases:
     """
     if not dataset.questions:
         raise ContradictionError.at("/dataset/questions", "empty-dataset", "The data set has no questions. Send some.")
-    run = Run(request.retrieval.rankings or {}, in_full=request.per_question)
+    run = Run(request.retrieval.rankings or {})
     cases = Cases(request, _mapping_of(dataset))
-    questions = _questions_of(dataset, cases)
-    while block := list(islice(questions, _BLOCK)):
-        for (question, gold), look in zip(block, run.look(block), strict=True):
-            if _is_selected(question, request):
-                cases.add(question, gold, look)
-    cases.unknown = run.count_unknown(cases.content.questions)
+    known: set[str] = set()
+    questions = _selected(_questions_of(dataset, cases, known, content), request, run)
+    if request.per_question or request.level == "evidence":
+        for question, gold in questions:
+            cases.add(question, gold, run.look(question, gold))
+    else:
+        while block := list(islice(questions, _BLOCK)):
+            cases.add_block(block, run)
+    cases.unknown = run.count_unknown(known)
     if not cases.total:
         raise ContradictionError.at(
             "/tags" if request.tags else "/split",
@@ -188,22 +214,32 @@ def _mapping_of(dataset: LazyDataset) -> Mapped:
         raise
 
 
-def _questions_of(dataset: LazyDataset, cases: Cases) -> Iterator[tuple[LazyQuestion, Gold]]:
+def _questions_of(
+    dataset: LazyDataset, cases: Cases, known: set[str], content: ContentHash | None
+) -> Iterator[tuple[LazyQuestion, Gold]]:
     for i, raw in enumerate(dataset.questions):
         try:
             question, grades = read_question(raw)
-            if not cases.content.add(question, grades):
-                raise ContradictionError.at(
-                    "/id", "question-twice", f"Question {question.id!r} is given twice. Keep one."
-                )
+            if question.id in known:
+                detail = f"Question {question.id!r} is given twice. Keep one."
+                raise ContradictionError.at("/id", "question-twice", detail)
+            known.add(question.id)
             gold = gold_of(question, grades, cases.evidence_mapping, relevance_level=cases.relevance_level)
         except BefundError as error:
             error.move_below(f"/dataset/questions/{i}")
             raise
+        if content is not None:
+            content.add(question, grades)
         yield question, gold
 
 
-def _is_selected(question: LazyQuestion, request: LazyRetrieveEvalRequest) -> bool:
-    return (request.split is None or question.split == request.split) and (
-        not request.tags or not set(request.tags).isdisjoint(question.tags)
-    )
+def _selected(
+    questions: Iterator[tuple[LazyQuestion, Gold]], request: LazyRetrieveEvalRequest, run: Run
+) -> Iterator[tuple[LazyQuestion, Gold]]:
+    for question, gold in questions:
+        if (request.split is None or question.split == request.split) and (
+            not request.tags or not set(request.tags).isdisjoint(question.tags)
+        ):
+            yield question, gold
+        else:
+            run.look(question, gold)  # so that a broken ranking is refused whatever was selected

@@ -1,6 +1,5 @@
 """Content hashes: two data sets with the same content have the same hash, however they are written down."""
 
-from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
 
@@ -15,20 +14,11 @@ class ContentHash:
     def __init__(self) -> None:
         self._digests: dict[str, bytes] = {}
 
-    @property
-    def questions(self) -> Collection[str]:
-        """The ids taken in."""
-        return self._digests.keys()
-
-    def add(self, question: LazyQuestion, grades: Grades) -> bool:
-        """Take in one question; False where its id was there before."""
-        if question.id in self._digests:
-            return False
+    def add(self, question: LazyQuestion, grades: Grades) -> None:
+        """Take in one question."""
         rest = question if question.relevant is NO_OBJECT else msgspec.structs.replace(question, relevant=NO_OBJECT)
         graded = grades if isinstance(grades, dict) else dict.fromkeys(grades, 1.0)
-        canonical = _ENCODER.encode((rest, graded))
-        self._digests[question.id] = sha256(canonical).digest()
-        return True
+        self._digests[question.id] = sha256(_ENCODER.encode((rest, graded))).digest()
 
     def hexdigest(self) -> str:
         """The hash of all questions, as `sha256:...`."""

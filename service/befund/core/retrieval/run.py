@@ -1,6 +1,6 @@
 """The rankings of one request."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import cast
 
@@ -12,9 +12,10 @@ from befund.core.eligibility import Gold
 from befund.core.errors import BefundError, ContradictionError, MalformedRequestError
 from befund.core.retrieval.envelope import QuestionId, read_ranking
 from befund.core.retrieval.ranking import Retrieved, Sighting, forbidden, sight
-from befund.core.retrieval.scan import sightings
+from befund.core.retrieval.scan import Scan, scan
 
-_NO_RANKING = Raw(b"[]")
+_NO_RANKING = Raw(b"[null]")
+"""No ranking, in a form that is never plain."""
 
 
 class Look(Struct, frozen=True):
@@ -22,7 +23,7 @@ class Look(Struct, frozen=True):
 
     Attributes:
         sighting: Where its judged chunks stand; None where the run has no ranking for it.
-        ranking: The whole ranking; None where it was not needed, since nothing about it is remarkable.
+        ranking: The whole ranking, where there is one.
         leaks: Retrieved chunks that the question's role may not read.
     """
 
@@ -32,45 +33,38 @@ class Look(Struct, frozen=True):
 
 
 class Run:
-    """Rankings by question.
+    """Rankings by question, unread."""
 
-    Args:
-        rankings: The rankings, unread.
-        in_full: Whether every ranking is to be read in full.
-    """
-
-    def __init__(self, rankings: dict[QuestionId, Raw], *, in_full: bool) -> None:
+    def __init__(self, rankings: dict[QuestionId, Raw]) -> None:
         self._rankings = cast(Mapping[str, Raw], rankings)
-        self._in_full = in_full
 
-    def look(self, questions: Sequence[tuple[QuestionFields, Gold]]) -> Iterator[Look]:
-        """Look at the rankings of some questions, in their order.
+    def look(self, question: QuestionFields, gold: Gold) -> Look:
+        """Read the ranking of one question.
 
         Raises:
-            BefundError: A ranking does not decode, or contradicts itself.
+            BefundError: It does not decode, or contradicts itself.
         """
-        raws = [self._rankings.get(question.id, _NO_RANKING) for question, _ in questions]
-        seen: Sequence[Sighting | None] = [None] * len(raws)
-        if not self._in_full:
-            seen = sightings(raws, [list(gold.grades) for _, gold in questions])
-        for (question, gold), raw, sighting in zip(questions, raws, seen, strict=True):
-            if raw is _NO_RANKING:
-                yield Look()
-            elif sighting is not None and (question.role is None or not self.uses_roles):
-                yield Look(sighting)
-            else:
-                ranking = self._read(question.id)
-                yield Look(sight(ranking, gold.grades), ranking, self._leaks(question, ranking))
+        if question.id not in self._rankings:
+            return Look()
+        ranking = self._read(question.id)
+        forbidden_to = question.role if self.uses_roles else None
+        leaks = [] if forbidden_to is None else forbidden(ranking, forbidden_to)
+        return Look(sight(ranking, gold.grades), ranking, leaks)
+
+    def scan(self, questions: Sequence[tuple[QuestionFields, Gold]]) -> Scan:
+        """Look at the rankings of some questions together; those about which more is to be said are left to `look`."""
+        raws = [
+            _NO_RANKING
+            if question.non_relevant or (question.role is not None and self.uses_roles)
+            else self._rankings.get(question.id, _NO_RANKING)
+            for question, _ in questions
+        ]
+        return scan(raws, [list(gold.grades) for _, gold in questions])
 
     @cached_property
     def uses_roles(self) -> bool:
         """Whether any chunk of any ranking says who may read it; from then on, one that does not is denied."""
         return any(b'"roles"' in bytes(raw) and read_ranking(raw).names_roles for raw in self._rankings.values())
-
-    def _leaks(self, question: QuestionFields, ranking: Retrieved) -> list[str]:
-        if question.role is None or not self.uses_roles:
-            return []
-        return forbidden(ranking, question.role)
 
     def count_unknown(self, known: Collection[str]) -> int:
         """How many rankings belong to none of the known questions.

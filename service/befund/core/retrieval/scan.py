@@ -1,10 +1,10 @@
 """Where the judged ids of many plain rankings stand, found without making a string of every id.
 
-Most rankings are JSON arrays of plain strings, and most of their ids are not judged: decoding them all to strings costs
-several times what finding the few judged ones does. Here the bytes of a block of rankings are looked at together: the
-quotes give the strings, eight bytes at a time give each a 64-bit hash, and only strings whose hash is that of a judged
-id of the same question are compared, byte by byte. Whatever is not plain (objects, escapes, odd spacing, ids of unusual
-length) is left to the ordinary reading; so is every ranking in which an id seems to stand twice.
+Most rankings are JSON arrays of plain strings, and most of their ids are not judged: making strings of all of them
+costs more than finding the few judged ones does. Here the bytes of a block of rankings are looked at together: the
+quotes give the strings, eight bytes at a time give each a 64-bit hash that depends on its question too, and only
+strings whose hash is that of a judged id are compared, byte by byte. Whatever is not plain (objects, escapes, odd
+spacing, ids of unusual length) is left to the ordinary reading; so is a ranking in which an id seems to stand twice.
 """
 
 from collections.abc import Sequence
@@ -14,87 +14,111 @@ import numpy as np
 from msgspec import Raw, Struct
 from numpy.typing import NDArray
 
-from befund.core.retrieval.ranking import Sighting
-
 LONGEST = 120
 """Ids of more bytes are left to the ordinary reading."""
 
+Integers = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
 _WORD = 8
 _PADDING = bytes(LONGEST + _WORD)
-_QUOTE, _COMMA, _SPACE = ord('"'), ord(","), ord(" ")
+_QUOTE, _COMMA, _SPACE = b'", '
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD + 1)], dtype=np.uint64)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
-Integers = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
+
+class Scan(Struct, frozen=True):
+    """What was seen of a block of rankings.
+
+    Attributes:
+        plain: For each ranking whether it was seen; the others must be read the ordinary way.
+        returned: For each ranking how many ids it has.
+        ranking: For each judged id that was found in a ranking that was seen: the position of that ranking.
+        rank: Its rank there, 1 is best.
+        judged: Its position among the judged ids of the whole block, one question's after the other's.
+    """
+
+    plain: Flags
+    returned: Integers
+    ranking: Integers
+    rank: Integers
+    judged: Integers
 
 
-class _Strings(Struct, frozen=True):
-    """Strings within one text: where each starts, its length in bytes, the number of the question it belongs to."""
-
-    text: bytes
-    start: Integers
-    length: Integers
-    question: Integers
-
-    def word(self, position: int) -> Hashes:
-        """The bytes `position` to `position` + 8 of each string, as one number; 0 beyond its end."""
-        words = np.ndarray((len(self.text) - _WORD + 1,), dtype="<u8", buffer=self.text, strides=(1,))
-        return words[self.start + position] & _MASKS[np.clip(self.length - position, 0, _WORD)]
-
-    def take(self, chosen: Integers) -> "_Strings":
-        return _Strings(self.text, self.start[chosen], self.length[chosen], self.question[chosen])
-
-    def hashes(self) -> Hashes:
-        """A hash of each string and its question."""
-        value = (self.question.astype(np.uint64) * _MULTIPLIER + self.length.astype(np.uint64)) * _MULTIPLIER
-        for position in range(0, int(self.length.max(initial=0)), _WORD):
-            value ^= self.word(position)
-            value *= _MULTIPLIER
-            value ^= value >> _HALF
-        return value * _MULTIPLIER
-
-    def equal(self, other: "_Strings") -> bool:
-        """Whether each string is the same as the other's, byte for byte."""
-        return bool(np.array_equal(self.length, other.length)) and all(
-            np.array_equal(self.word(position), other.word(position))
-            for position in range(0, int(self.length.max(initial=0)), _WORD)
-        )
-
-
-def sightings(rankings: Sequence[Raw], judged: Sequence[Sequence[str]]) -> list[Sighting | None]:
+def scan(rankings: Sequence[Raw], judged: Sequence[Sequence[str]]) -> Scan:
     """Find the judged ids of each question in its ranking.
 
     Args:
         rankings: One ranking a question, as valid JSON.
         judged: The judged ids of each question, none twice.
-
-    Returns:
-        For each question what was seen, None where its ranking must be read the ordinary way.
     """
     parts = list(map(bytes, rankings))
     strings, gold = _plain_strings(parts), _gold_strings(judged)
     if strings is None or gold is None:
-        return [None] * len(parts)
-    hashes, gold_hashes = strings.hashes(), gold.hashes()
-    order = np.argsort(gold_hashes)
-    known = gold_hashes[order]
+        return _nothing_seen(len(parts))
+    hashes, known = strings.hashes(), gold.hashes()
     place, which = _matches(hashes, known)
-    which = order[which]
-    if (known[1:] == known[:-1]).any() or not strings.take(place).equal(gold.take(which)):
-        return [None] * len(parts)
-    first = np.searchsorted(strings.question, np.arange(len(parts) + 1))
-    first_gold = np.searchsorted(gold.question, np.arange(len(parts)))
-    owner = strings.question[place]
-    bounds = np.searchsorted(owner, np.arange(len(parts) + 1)).tolist()
-    ranks, positions = (place - first[owner] + 1).tolist(), (which - first_gold[owner]).tolist()
-    returned = np.diff(first).tolist()
-    twice = set(strings.question[_repeated(hashes)].tolist())
-    return [
-        None if i in twice else Sighting(returned[i], [names[at] for at in positions[low:high]], ranks[low:high])
-        for i, (names, low, high) in enumerate(zip(judged, bounds, bounds[1:], strict=False))
-    ]
+    if not strings.same(place, gold, which):
+        return _nothing_seen(len(parts))
+    plain = np.ones(len(parts), dtype=np.bool_)
+    plain[strings.owner(_repeated(hashes))] = False
+    ranking = strings.owner(place)
+    rank = place - strings.first[ranking] + 1
+    seen = plain[ranking]
+    return Scan(plain, strings.count, ranking[seen], rank[seen], which[seen])
+
+
+def _nothing_seen(rankings: int) -> Scan:
+    none = np.zeros(0, dtype=np.int64)
+    return Scan(np.zeros(rankings, dtype=np.bool_), np.zeros(rankings, dtype=np.int64), none, none, none)
+
+
+class _Strings(Struct, frozen=True):
+    """Strings within one text: where each starts, its length in bytes, and how many in turn belong to each question."""
+
+    text: bytes
+    start: Integers
+    length: Integers
+    count: Integers
+
+    @property
+    def first(self) -> Integers:
+        """For each question the position of its first string."""
+        return np.cumsum(self.count) - self.count
+
+    def owner(self, positions: Integers) -> Integers:
+        """The questions that the strings at these positions belong to."""
+        return np.searchsorted(np.cumsum(self.count), positions, side="right")
+
+    def word(self, offset: int, positions: Integers | slice = slice(None)) -> Hashes:
+        """The bytes `offset` to `offset` + 8 of each string, as one number; 0 beyond its end."""
+        words = np.ndarray((len(self.text) - _WORD + 1,), dtype="<u8", buffer=self.text, strides=(1,))
+        length = self.length[positions]
+        value = words[self.start[positions] + offset]
+        if length.min(initial=LONGEST) < offset + _WORD:
+            value &= _MASKS[np.clip(length - offset, 0, _WORD)]
+        return value
+
+    def hashes(self) -> Hashes:
+        """A hash of each string and its question."""
+        seeds = np.arange(1, len(self.count) + 1, dtype=np.uint64) * _MULTIPLIER
+        value = np.repeat(seeds, self.count)
+        for offset in range(0, int(self.length.max(initial=0)), _WORD):
+            value ^= self.word(offset)
+            value *= _MULTIPLIER
+            value ^= value >> _HALF
+        value *= _MULTIPLIER
+        return value
+
+    def same(self, positions: Integers, other: "_Strings", theirs: Integers) -> bool:
+        """Whether each of these strings is the other's, byte for byte."""
+        length = self.length[positions]
+        return np.array_equal(length, other.length[theirs]) and all(
+            np.array_equal(self.word(offset, positions), other.word(offset, theirs))
+            for offset in range(0, int(length.max(initial=0)), _WORD)
+        )
 
 
 def _plain_strings(parts: list[bytes]) -> _Strings | None:
@@ -105,68 +129,72 @@ def _plain_strings(parts: list[bytes]) -> _Strings | None:
     text += _PADDING
     content = np.frombuffer(text, dtype=np.uint8)
     quotes = np.flatnonzero(content == _QUOTE)
-    size = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-    end = np.cumsum(size)
-    last = np.searchsorted(quotes, end) // 2
-    count = np.diff(last, prepend=0)
     start, stop = quotes[0::2] + 1, quotes[1::2]
     length = stop - start
-    question = np.repeat(np.arange(len(parts)), count)
+    if len(length) and not 1 <= length.min() <= length.max() <= LONGEST:
+        return None
+    size = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    end = np.cumsum(size)
+    until = np.searchsorted(quotes, end) // 2
+    count = np.diff(until, prepend=0)
     filled = count > 0
-    opens = start[(last - count)[filled]] - (end - size)[filled] == len('["')
-    closes = end[filled] - stop[last[filled] - 1] == len('"]')
-    same = question[1:] == question[:-1]
-    before = stop[:-1][same]
-    gap = start[1:][same] - before
-    spaced = (gap == len('", "')) & (content[before + 1] == _COMMA) & (content[before + 2] == _SPACE)
-    plain = (
-        opens.all()
-        and closes.all()
-        and (size[~filled] == len("[]")).all()
-        and ((gap == len('","')) | spaced).all()
-        and length.min(initial=1) >= 1
-        and length.max(initial=1) <= LONGEST
-    )
-    return _Strings(text, start, length, question) if plain else None
+    opens = start[(until - count)[filled]] - (end - size)[filled] == len('["')
+    closes = end[filled] - stop[until[filled] - 1] == len('"]')
+    framed = opens.all() and closes.all() and (size[~filled] == len("[]")).all()
+    between = len(length) - int(filled.sum())
+    if not framed or _separators(content, start, stop) < between:
+        return None
+    return _Strings(text, start, length, count)
+
+
+def _separators(content: NDArray[np.uint8], start: Integers, stop: Integers) -> int:
+    """How many of the gaps between strings are a comma, or a comma and a space."""
+    gap = start[1:] - stop[:-1]
+    tight = int(np.count_nonzero(gap == len('","')))
+    wide = stop[:-1][gap == len('", "')]
+    return tight + int(np.count_nonzero((content[wide + 1] == _COMMA) & (content[wide + 2] == _SPACE)))
 
 
 def _gold_strings(judged: Sequence[Sequence[str]]) -> _Strings | None:
     """The judged ids of all questions, one after the other; None if one is unusually long."""
     text = "".join(chain.from_iterable(judged))
-    names = chain.from_iterable(judged) if text.isascii() else (name.encode() for name in chain.from_iterable(judged))
-    length = np.fromiter(map(len, names), dtype=np.int64)
+    names = chain.from_iterable(judged)
+    length = np.fromiter(map(len, names if text.isascii() else map(str.encode, names)), dtype=np.int64)
     if length.max(initial=0) > LONGEST:
         return None
-    question = np.repeat(np.arange(len(judged)), list(map(len, judged)))
-    return _Strings(text.encode() + _PADDING, np.cumsum(length) - length, length, question)
+    count = np.fromiter(map(len, judged), dtype=np.int64, count=len(judged))
+    return _Strings(text.encode() + _PADDING, np.cumsum(length) - length, length, count)
 
 
 def _matches(hashes: Hashes, known: Hashes) -> tuple[Integers, Integers]:
-    """Positions of the hashes that are among the known ones (ascending), and where there."""
+    """Positions of the hashes that are among the known ones (ascending), and of these there."""
     bits = max(8, (16 * len(known)).bit_length())
     shift = np.uint64(64 - bits)
     possible = np.zeros(1 << bits, dtype=np.bool_)
     possible[known >> shift] = True
     candidates = np.flatnonzero(possible[hashes >> shift])
-    where = np.searchsorted(known, hashes[candidates])
-    where = np.minimum(where, len(known) - 1)
-    same = known[where] == hashes[candidates] if len(known) else np.zeros(0, dtype=np.bool_)
-    return candidates[same], where[same]
+    order = np.argsort(known)
+    ordered = known[order]
+    where = np.searchsorted(ordered, hashes[candidates])
+    where[where == len(known)] = 0
+    same = ordered[where] == hashes[candidates]
+    return candidates[same], order[where[same]]
 
 
 def _repeated(hashes: Hashes) -> Integers:
     """Positions of hashes that occur more than once: of each such hash at least one."""
     bits = max(8, (2 * len(hashes)).bit_length())
-    slot = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    slot = (hashes >> np.uint64(64 - bits)).astype(np.int32)
     position = np.arange(len(hashes), dtype=np.int32)
     last = np.empty(1 << bits, dtype=np.int32)
     last[slot] = position
-    others = np.flatnonzero(last[slot] != position)
-    same = hashes[others] == hashes[last[slot[others]]]
-    rest = others[~same]
-    order = np.argsort(hashes[rest])
-    among_rest = rest[order][1:][hashes[rest][order][1:] == hashes[rest][order][:-1]]
-    return np.concatenate((others[same], among_rest))
+    kept = last[slot]
+    lost = np.flatnonzero(kept != position)
+    same = hashes[lost] == hashes[kept[lost]]
+    rest = lost[~same]
+    rest = rest[np.argsort(hashes[rest])]
+    neighbours = rest[1:][hashes[rest[1:]] == hashes[rest[:-1]]]
+    return np.concatenate((lost[same], neighbours))
 
 
 def _is_utf8(text: bytes) -> bool:
