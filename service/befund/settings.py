@@ -109,7 +109,8 @@ def load_settings(environ: Mapping[str, str]) -> Loaded:
         variable = PREFIX + name.upper()
         if variable in variables:
             given[name] = (variable, variables[variable])
-    settings = Settings(**{name: _read(name, label, text) for name, (label, text) in given.items()})
+    values: dict[str, Any] = {name: _read(name, label, text) for name, (label, text) in given.items()}
+    settings = Settings(**values)
     unknown_variables = [name for name, value in variables.items() if not _is_known(name, value)]
     unknown_keys = [f"{name} (in BEFUND_CONFIG)" for name in from_file if name not in _READERS and name not in _LATER]
     return Loaded(settings, tuple(sorted(unknown_variables) + sorted(unknown_keys)))
