@@ -18,7 +18,7 @@ from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
 from befund.api.retrieve import RetrieveController
-from befund.api.schema import openapi_config
+from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
@@ -45,7 +45,8 @@ def create_app(
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, waiting=EVALUATIONS_WAITING)
 
     @asynccontextmanager
-    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        encoded_document(app)
         yield
         workers.close()
 

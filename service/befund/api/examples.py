@@ -1,7 +1,14 @@
-"""Requests a reader can send as they stand, by path. They appear in the OpenAPI document and on its page."""
+"""Requests a reader can send as they stand, by path, and what the service answers to them.
 
-from collections.abc import Mapping
+They appear in the OpenAPI document and on its page.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import msgspec
+
+from befund.usecases.retrieve import evaluate_retrieval
 
 _QUESTIONS: list[dict[str, Any]] = [
     {
@@ -52,3 +59,22 @@ REQUESTS: Mapping[str, Mapping[str, dict[str, Any]]] = {
         },
     }
 }
+
+ANSWERS: Mapping[str, Callable[[bytes], object]] = {
+    "/retrieve-eval": lambda body: evaluate_retrieval(body, clock=lambda: 0.0),
+}
+
+PROBLEM: dict[str, Any] = {
+    "type": "/problems/malformed-request",
+    "title": "Malformed request",
+    "status": 400,
+    "detail": "The body does not fit: Expected `str`, got `int` at /dataset/questions/0/id.",
+    "instance": "/retrieve-eval",
+    "request_id": "5f0c1a9e7d5b4c0d9f0b8d1c2e3f4a5b",
+    "errors": [{"pointer": "/dataset/questions/0/id", "detail": "Expected `str`, got `int`"}],
+}
+
+
+def answer_to(path: str, request: Mapping[str, Any]) -> object:
+    """Give the answer to an example, computed and not written down, so that it stays true."""
+    return msgspec.to_builtins(ANSWERS[path](msgspec.json.encode(request)))

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from litestar import Controller, Response, get
 from litestar.di import NamedDependency
+from litestar.openapi import ResponseSpec
 from msgspec import Struct
 
 import befund
@@ -43,12 +44,20 @@ class HealthController(Controller):
 
     opt = open_to_all()
 
-    @get("/healthz", operation_id="healthz", summary="Is the process alive?")
+    @get(
+        "/healthz", operation_id="healthz", summary="Is the process alive?", response_description="The process is alive"
+    )
     async def healthz(self) -> Health:
         """Answer without touching anything."""
         return Health(status="ok", version=befund.__version__)
 
-    @get("/readyz", operation_id="readyz", summary="Can it take work?")
+    @get(
+        "/readyz",
+        operation_id="readyz",
+        summary="Can it take work?",
+        response_description="The service can take work",
+        responses={503: ResponseSpec(Readiness, generate_examples=False, description="Something vital is down")},
+    )
     async def readyz(self, checks: NamedDependency[Checks]) -> Response[Readiness]:
         """Ask every dependency; 503 while one the service cannot do without is down."""
         readiness = await checks.readiness()

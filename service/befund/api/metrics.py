@@ -12,7 +12,13 @@ class MetricsController(Controller):
 
     opt = open_to_all()
 
-    @get("/metrics", operation_id="metrics", summary="Prometheus metrics", media_type="text/plain")
+    @get(
+        "/metrics",
+        operation_id="metrics",
+        summary="Prometheus metrics",
+        media_type="text/plain",
+        response_description="Every series, in the text format",
+    )
     async def metrics(self, metrics: NamedDependency[Metrics]) -> Response[bytes]:
         """Write every series in the text format."""
         return Response(metrics.exposition(), media_type=METRICS_MEDIA_TYPE)

@@ -147,7 +147,7 @@ def _http_detail(request: Request[Any, Any, Any], error: HTTPException) -> str:
         case 404:
             return "There is nothing at this path. GET /schema lists what the service answers."
         case 405:
-            return f"This path answers {(error.headers or {}).get('allow', 'other methods')} only."
+            return f"This path does not answer {request.scope['method']}. The Allow header names what it answers."
         case 413:
             limit = request.route_handler.resolve_request_max_body_size()
             return f"The body is over the limit of {limit} bytes for this path. Send less, or raise the limit."

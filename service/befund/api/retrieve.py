@@ -27,6 +27,7 @@ class RetrieveController(Controller):
         opt=needs("evaluate"),
         operation_id="retrieve_eval",
         summary="Measure rankings against gold",
+        response_description="What was measured, and which questions could not be",
         responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
     )
     async def retrieve_eval(

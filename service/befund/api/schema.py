@@ -23,10 +23,11 @@ from litestar.openapi.spec import Components, SecurityScheme
 import befund
 from befund import contract
 from befund.api.auth import needed_scope, open_to_all
-from befund.api.examples import REQUESTS
+from befund.api.examples import PROBLEM, REQUESTS, answer_to
 from befund.api.problems import KINDS, MEDIA_TYPE
 
 _REFERENCE = "#/components/schemas/"
+_STATE = "openapi_document"
 
 
 def openapi_config() -> OpenAPIConfig:
@@ -68,13 +69,19 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
     for path, method, handler in _described_routes(app):
         operation = document["paths"][path][method]
         _add_security(operation, handler)
-        _add_examples(operation, REQUESTS.get(path, {}))
+        _add_examples(operation, path)
     return document
 
 
-def encode_document(document: Mapping[str, Any]) -> bytes:
-    """Write the document so that a change of one thing is a change of its lines."""
-    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+def encoded_document(app: Litestar) -> bytes:
+    """Give the document as bytes, indented, so that a change of one thing is a change of its lines.
+
+    It is made once, at the start, since it takes long enough to be felt by other requests.
+    """
+    if _STATE not in app.state:
+        app.state[_STATE] = json.dumps(openapi_document(app), indent=2, ensure_ascii=False).encode() + b"\n"
+    encoded: bytes = app.state[_STATE]
+    return encoded
 
 
 class _Document(OpenAPIRenderPlugin):
@@ -82,12 +89,9 @@ class _Document(OpenAPIRenderPlugin):
 
     def __init__(self) -> None:
         super().__init__(path="/openapi.json", media_type="application/vnd.oai.openapi+json")  # type: ignore[arg-type]
-        self._encoded: bytes | None = None
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
-        if self._encoded is None:
-            self._encoded = encode_document(openapi_document(request.app))
-        return self._encoded
+        return encoded_document(request.app)
 
 
 class _Page(OpenAPIRenderPlugin):
@@ -146,7 +150,8 @@ def _add_security(operation: dict[str, Any], handler: HTTPRouteHandler) -> None:
     refusals = (500,) if scope is None else (401, 403, 500)
     if scope is not None:
         operation["security"] = [{"bearer": []}, {"apiKey": []}]
-        operation["description"] = f"{operation['description']}\n\nNeeds a key with the scope `{scope}`."
+        said = (operation.get("description"), f"Needs a key with the scope `{scope}`.")
+        operation["description"] = "\n\n".join(filter(None, said))
     for status in refusals:
         operation["responses"][str(status)] = {
             "description": KINDS[status].title,
@@ -154,7 +159,16 @@ def _add_security(operation: dict[str, Any], handler: HTTPRouteHandler) -> None:
         }
 
 
-def _add_examples(operation: dict[str, Any], requests: Mapping[str, Any]) -> None:
-    if requests:
-        examples = {name: {"summary": name, "value": value} for name, value in requests.items()}
-        operation["requestBody"]["content"]["application/json"]["examples"] = examples
+def _add_examples(operation: dict[str, Any], path: str) -> None:
+    requests = REQUESTS.get(path)
+    if requests is None:
+        return
+    answers = {name: answer_to(path, request) for name, request in requests.items()}
+    responses = operation["responses"]
+    operation["requestBody"]["content"]["application/json"]["examples"] = _as_examples(requests)
+    responses["200"]["content"]["application/json"]["examples"] = _as_examples(answers)
+    responses["400"]["content"][MEDIA_TYPE]["examples"] = _as_examples({"A value of the wrong type": PROBLEM})
+
+
+def _as_examples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {"summary": name, "value": value} for name, value in values.items()}

@@ -17,11 +17,11 @@ def register(subparsers: Any) -> None:
 
 def openapi(arguments: argparse.Namespace) -> int:
     """Print the document, or say whether the copy is still true."""
-    from befund.api.schema import encode_document, openapi_document
+    from befund.api.schema import encoded_document
     from befund.app import create_app
     from befund.settings import Settings
 
-    document = encode_document(openapi_document(create_app(Settings()).app))
+    document = encoded_document(create_app(Settings()).app)
     if arguments.check is None:
         sys.stdout.buffer.write(document)
         return 0

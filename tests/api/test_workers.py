@@ -1,0 +1,79 @@
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from befund.api.problems import Refusal
+from befund.api.workers import INLINE_BYTES, Workers
+
+pytestmark = pytest.mark.anyio
+
+
+async def stays() -> Any:
+    await asyncio.Event().wait()
+
+
+async def leaves() -> Any:
+    return {"type": "http.disconnect"}
+
+
+async def run(workers: Workers, work: Any, receive: Any = stays) -> Any:
+    return await workers.run(work, size=INLINE_BYTES, receive=receive)
+
+
+async def test_small_work_is_done_on_the_loop_and_large_work_is_not() -> None:
+    workers = Workers(at_once=1, waiting=0)
+    here = threading.get_ident()
+    assert await workers.run(threading.get_ident, size=INLINE_BYTES - 1, receive=stays) == here
+    assert await run(workers, threading.get_ident) != here
+
+
+async def test_no_more_run_at_once_than_allowed() -> None:
+    workers = Workers(at_once=2, waiting=10)
+    running = threading.Semaphore(2)
+
+    def work() -> bool:
+        free = running.acquire(blocking=False)
+        threading.Event().wait(0.01)
+        running.release()
+        return free
+
+    assert all(await asyncio.gather(*(run(workers, work) for _ in range(8))))
+
+
+async def test_what_waits_is_not_begun_when_its_caller_goes_away() -> None:
+    workers = Workers(at_once=1, waiting=10)
+    gate = threading.Event()
+    begun: list[str] = []
+    first = asyncio.create_task(run(workers, gate.wait))
+    await asyncio.sleep(0)
+    with pytest.raises(Refusal) as caught:
+        await run(workers, lambda: begun.append("gone"), receive=leaves)
+    gate.set()
+    assert await first is True
+    assert caught.value.status == 499
+    assert begun == []
+
+
+async def test_what_has_begun_is_finished_though_its_caller_goes_away() -> None:
+    assert await run(Workers(at_once=1, waiting=0), lambda: threading.Event().wait(0.05), receive=leaves) is False
+
+
+async def test_a_full_line_is_503_with_retry_after() -> None:
+    workers = Workers(at_once=1, waiting=1)
+    gate = threading.Event()
+    tasks = [asyncio.create_task(run(workers, gate.wait)) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(Refusal) as caught:
+        await run(workers, gate.wait)
+    gate.set()
+    await asyncio.gather(*tasks)
+    assert caught.value.status == 503
+    assert caught.value.headers == {"Retry-After": "2"}
+    assert await run(workers, gate.wait) is True
+
+
+async def test_an_error_of_the_work_is_the_callers() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await run(Workers(at_once=1, waiting=0), lambda: 1 / 0)
