@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from msgspec import Struct
@@ -60,7 +60,5 @@ def service() -> Iterator[str]:
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Start services that a test configures or ends itself."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         yield lambda *arguments, **settings: stack.enter_context(running_service(*arguments, **settings))

@@ -13,6 +13,10 @@ import uvicorn
 
 from befund.settings import Address
 
+CANNOT_START = 1
+KEEP_ALIVE_SECONDS = 75
+"""Longer than load balancers and clients keep an idle connection, so that no request meets one just closed here."""
+
 
 def run(app: Any, address: Address) -> int:
     """Serve until a signal and give the exit code."""
@@ -27,10 +31,14 @@ def run(app: Any, address: Address) -> int:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     server = _Server(config)
-    server.run()
-    return 0 if server.started else 1
+    try:
+        server.run()
+    except SystemExit:  # uvicorn's way to say that it could not start; its log line says why
+        return CANNOT_START
+    return 0
 
 
 class _Server(uvicorn.Server):

@@ -64,6 +64,6 @@ def example() -> dict[str, Any]:
 def logged() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """What is logged while the test runs, line by line."""
     stream = io.StringIO()
-    configure_logging("debug", stream=stream)
+    configure_logging("info", stream=stream)
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
     structlog.reset_defaults()

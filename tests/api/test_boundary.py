@@ -1,3 +1,4 @@
+import asyncio
 import re
 from collections.abc import Callable
 from typing import Any
@@ -5,6 +6,11 @@ from typing import Any
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+
+from befund.api.middleware import Boundary
+from befund.app import create_app
+from befund.settings import Settings
+from befund.telemetry import Metrics
 
 pytestmark = pytest.mark.anyio
 
@@ -156,3 +162,41 @@ async def test_a_request_is_logged_in_one_line_without_body_or_key(
     }
     assert "secret" not in str(logged())
     assert "private" not in str(logged())
+
+
+async def answer_to_half_a_body(then: Callable[[], Any], counted: Metrics) -> list[Any]:
+    """Send the first half of a body straight to the app, let `then` happen, and give what the app sends."""
+    app = Boundary(create_app(Settings()).app, metrics=counted, body_idle_seconds=0.05)
+    scope = {"type": "http", "method": "POST", "path": "/retrieve-eval", "headers": [], "query_string": b""}
+    messages = [{"type": "http.request", "body": b"{", "more_body": True}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop() if messages else await then()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent
+
+
+async def test_a_body_that_stops_arriving_is_408_and_closes_the_connection() -> None:
+    start, body = await answer_to_half_a_body(asyncio.Event().wait, Metrics(version="1", routes=[], callers=[]))
+    assert start["status"] == 408
+    assert (b"connection", b"close") in start["headers"]
+    assert b"/problems/request-timeout" in body["body"]
+
+
+async def test_a_caller_who_goes_away_in_a_body_is_not_an_error_of_ours(
+    logged: Callable[[], list[dict[str, Any]]],
+) -> None:
+    metrics = Metrics(version="1", routes=[], callers=[])
+
+    async def leaves() -> Any:
+        return {"type": "http.disconnect"}
+
+    await answer_to_half_a_body(leaves, metrics)
+    labels = {"route": "/retrieve-eval", "method": "POST", "status": "499", "caller": "anonymous"}
+    assert metrics.registry.get_sample_value("befund_http_requests_total", labels) == 1
+    assert [line["event"] for line in logged()] == ["request"]

@@ -72,3 +72,9 @@ async def test_the_text_of_a_failure_is_logged_where_content_may_be(
 ) -> None:
     await connect(Settings(log_content=True)).get("/fail")
     assert "private" in next(line for line in logged() if line["event"] == "failed")["error_text"]
+
+
+async def test_a_host_header_that_is_none_is_a_400_problem(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/healthz", headers={"host": "a/b"})
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"

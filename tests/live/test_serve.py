@@ -3,6 +3,8 @@
 import json
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -165,3 +167,12 @@ def test_a_second_signal_quits_at_once(serve: Callable[..., Any], second: signal
         assert process.popen.poll() is None
         process.popen.send_signal(second)
         assert process.popen.wait(timeout=2) == -second
+
+
+def test_an_address_in_use_is_an_error(service: str) -> None:
+    port = str(httpx.URL(service).port)
+    command = [sys.executable, "-m", "befund", "serve", "--port", port]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert finished.returncode == 1
+    assert finished.stdout == ""
+    assert "address already in use" in finished.stderr

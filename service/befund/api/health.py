@@ -12,18 +12,17 @@ import befund
 from befund.api.auth import open_to_all
 from befund.contract import DependencyState, Health, Readiness
 
-CHECK_SECONDS = 2.0
-
 
 class Check(Struct, frozen=True):
     """Something the service depends on. `ask` raises when it does not answer.
 
-    The service is unready while a `vital` one is down; the others are only shown.
+    The service is unready while a `vital` one is down; the others are only shown. No answer within `seconds` is down.
     """
 
     name: str
     ask: Callable[[], Awaitable[object]]
     vital: bool = True
+    seconds: float = 2.0
 
 
 class Checks(Struct, frozen=True):
@@ -67,10 +66,10 @@ class HealthController(Controller):
 async def _state_of(check: Check) -> DependencyState:
     """Ask one dependency. The page is open to all, so an error shows its kind and not its text."""
     try:
-        async with asyncio.timeout(CHECK_SECONDS):
+        async with asyncio.timeout(check.seconds):
             await check.ask()
     except TimeoutError:
-        return DependencyState(state="down", detail=f"no answer within {CHECK_SECONDS:g} s")
+        return DependencyState(state="down", detail=f"no answer within {check.seconds:g} s")
     except Exception as error:  # whatever a dependency raises means that it is down
         return DependencyState(state="down", detail=type(error).__name__)
     return DependencyState(state="ok")

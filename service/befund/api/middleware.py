@@ -16,17 +16,21 @@ from befund.api.exchange import Exchange
 from befund.api.problems import CALLER_GONE, Refusal
 from befund.telemetry import UNMATCHED, Metrics, method_label
 
-BODY_IDLE_SECONDS = 30.0
-"""How long a caller may send nothing in the middle of a body."""
-
 _LOGGED_PATH = 256
 
 
 class Boundary:
-    """The service as the server sees it."""
+    """The service as the server sees it.
 
-    def __init__(self, app: Litestar, *, metrics: Metrics) -> None:
+    Args:
+        app: The routes.
+        metrics: Where requests are counted.
+        body_idle_seconds: How long a caller may send nothing in the middle of a body.
+    """
+
+    def __init__(self, app: Litestar, *, metrics: Metrics, body_idle_seconds: float = 30.0) -> None:
         self.app = app
+        self._body_idle_seconds = body_idle_seconds
         self._metrics = metrics
         self._paths = frozenset(route.path for route in app.routes)
         self._log = structlog.get_logger()
@@ -42,7 +46,7 @@ class Boundary:
         # HEAD is GET without its body; Litestar routes only what a handler names.
         inner: Any = {**scope, "method": "GET"} if sender.is_head else scope
         try:
-            await self.app(inner, _receive_body_in_time(receive, exchange), sender)
+            await self.app(inner, _receive_body_in_time(receive, exchange, self._body_idle_seconds), sender)
         finally:
             self._report(scope, inner, exchange, status=sender.status, seconds=perf_counter() - began)
 
@@ -100,17 +104,17 @@ def _allowing_head(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[byt
         yield (name, value.replace(b"GET", b"GET, HEAD")) if is_allow else (name, value)
 
 
-def _receive_body_in_time(receive: Receive, exchange: Exchange) -> Receive:
+def _receive_body_in_time(receive: Receive, exchange: Exchange, idle_seconds: float) -> Receive:
     """Give up on a caller who stops in the middle of a body, or goes away there."""
 
     async def receive_in_time() -> Any:
         if exchange.body_read:
             return await receive()
         try:
-            async with asyncio.timeout(BODY_IDLE_SECONDS):
+            async with asyncio.timeout(idle_seconds):
                 message: Any = await receive()
         except TimeoutError:
-            detail = f"Nothing of the body arrived for {BODY_IDLE_SECONDS:g} s. Send the request again."
+            detail = f"Nothing of the body arrived for {idle_seconds:g} s. Send the request again."
             raise Refusal(408, detail, headers={"Connection": "close"}) from None
         if message["type"] == "http.disconnect":
             raise Refusal(CALLER_GONE, "The caller went away before the body was complete.")
