@@ -17,7 +17,7 @@ from befund.api.health import Check, Checks, HealthController
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
-from befund.api.retrieve import RetrieveController
+from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
 from befund.settings import Settings
@@ -56,15 +56,15 @@ def create_app(
     telemetry: Telemetry
     app = Litestar(
         [HealthController, MetricsController, whole_evaluations, *routes],
+        before_request=refuse_other_media_types,
         dependencies={
             "checks": _given(lambda: Checks(tuple(checks))),
             "metrics": _given(lambda: metrics),
-            "telemetry": _given(lambda: telemetry),
-            "workers": _given(lambda: workers),
+            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry)),
         },
         dto=Json,
         exception_handlers=exception_handlers(log_content=settings.log_content),
-        guards=[Authorizer(settings.api_keys), refuse_other_media_types],
+        guards=[Authorizer(settings.api_keys)],
         lifespan=[lifespan],
         logging_config=None,
         openapi_config=openapi_config(),

@@ -47,7 +47,8 @@ class Authorizer:
     def __init__(self, keys: Sequence[ApiKey]) -> None:
         self._keys = tuple((_digest(key.secret.encode()), key) for key in keys)
 
-    def __call__(self, connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    # Async though it awaits nothing: Litestar would send a plain function through a thread on every request.
+    async def __call__(self, connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
         """Let the request pass, or refuse it with 401 or 403."""
         scope = needed_scope(handler)
         if not self._keys or scope is None:

@@ -9,9 +9,7 @@ from typing import Any, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 from litestar import Request
-from litestar.connection import ASGIConnection
 from litestar.dto import AbstractDTO, DTOConfig
-from litestar.handlers import BaseRouteHandler
 from litestar.typing import FieldDefinition
 from msgspec import Struct
 
@@ -105,12 +103,12 @@ def pointer_of(path: str) -> str:
     return "".join(f"/{step}" for step in steps)
 
 
-def refuse_other_media_types(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
     """Refuse, before it is read, a body that is not plain UTF-8 JSON. One without a media type is taken for JSON."""
-    if handler.parsed_data_field is None or not isinstance(connection, Request):
+    if request.route_handler.parsed_data_field is None:
         return
-    media_type, parameters = connection.content_type
-    encoding = connection.headers.get("content-encoding", "identity")
+    media_type, parameters = request.content_type
+    encoding = request.headers.get("content-encoding", "identity")
     if media_type and not _JSON.fullmatch(media_type):
         raise Refusal(415, f"The body is {media_type[:100]!r}; this path reads application/json.")
     if parameters.get("charset", "utf-8").strip('"').lower() not in {"utf-8", "utf8"}:

@@ -7,6 +7,7 @@ import msgspec
 from litestar import Controller, Request, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
+from msgspec import Struct
 
 from befund.api.auth import needs
 from befund.api.body import Encoded
@@ -16,6 +17,28 @@ from befund.api.workers import Workers
 from befund.contract import RetrieveEvalRequest, RetrieveEvalResponse
 from befund.telemetry import Telemetry
 from befund.usecases.retrieve import evaluate_retrieval
+
+
+class RetrieveEvaluation(Struct, frozen=True):
+    """A retrieval evaluation on its way: off the event loop, reported, and encoded."""
+
+    workers: Workers
+    telemetry: Telemetry
+
+    async def of(self, body: bytes, request: Request[Any, Any, Any]) -> Encoded[RetrieveEvalResponse]:
+        """Evaluate one request when there is a place for it."""
+        work = partial(self._evaluate, body, Exchange.of(request.scope))
+        return await self.workers.run(work, size=len(body), receive=request.receive)
+
+    def _evaluate(self, body: bytes, exchange: Exchange) -> Encoded[RetrieveEvalResponse]:
+        """Do everything that takes time in one piece, for one thread."""
+        clock = self.telemetry.clock
+        began = clock()
+        response = evaluate_retrieval(body, clock=clock)
+        latency_ms = (clock() - began) * 1000
+        about = {**exchange.log_fields(), "endpoint": "/retrieve-eval"}
+        self.telemetry.retrieval_evaluated(response, request=about, latency_ms=latency_ms)
+        return Encoded(msgspec.json.encode(response))
 
 
 class RetrieveController(Controller):
@@ -34,20 +57,7 @@ class RetrieveController(Controller):
         self,
         request: Request[Any, Any, Any],
         data: JSONBody[Encoded[RetrieveEvalRequest]],
-        workers: NamedDependency[Workers],
-        telemetry: NamedDependency[Telemetry],
+        evaluation: NamedDependency[RetrieveEvaluation],
     ) -> Encoded[RetrieveEvalResponse]:
         """Score rankings question by question: metrics with intervals, exclusions, findings, access leaks."""
-        work = partial(evaluate, data.json, exchange=Exchange.of(request.scope), telemetry=telemetry)
-        return await workers.run(work, size=len(data.json), receive=request.receive)
-
-
-def evaluate(body: bytes, *, exchange: Exchange, telemetry: Telemetry) -> Encoded[RetrieveEvalResponse]:
-    """Evaluate, report and encode: everything that takes time, in one piece for one thread."""
-    began = telemetry.clock()
-    response = evaluate_retrieval(body, clock=telemetry.clock)
-    latency_ms = (telemetry.clock() - began) * 1000
-    telemetry.retrieval_evaluated(
-        response, request={**exchange.log_fields(), "endpoint": "/retrieve-eval"}, latency_ms=latency_ms
-    )
-    return Encoded(msgspec.json.encode(response))
+        return await evaluation.of(data.json, request)
