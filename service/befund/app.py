@@ -24,7 +24,8 @@ from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 
 EVALUATIONS_AT_ONCE = 2
-EVALUATIONS_WAITING = 30
+EVALUATION_PLACES = 256
+LARGEST_BODIES_HELD = 4
 
 
 def create_app(
@@ -42,7 +43,11 @@ def create_app(
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
     """
-    workers = Workers(at_once=EVALUATIONS_AT_ONCE, waiting=EVALUATIONS_WAITING)
+    workers = Workers(
+        at_once=EVALUATIONS_AT_ONCE,
+        places=EVALUATION_PLACES,
+        most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes,
+    )
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:

@@ -36,7 +36,7 @@ async def test_rankings_are_evaluated(client: httpx.AsyncClient, example: dict[s
     assert answer.json()["questions"]["total"] == 1
 
 
-async def test_a_large_body_is_evaluated_in_a_thread(client: httpx.AsyncClient, example: dict[str, Any]) -> None:
+async def test_a_large_body_is_evaluated(client: httpx.AsyncClient, example: dict[str, Any]) -> None:
     example["config"] = {"filler": "x" * 100_000}
     answer = await client.post("/retrieve-eval", json=example)
     assert answer.json()["config"]["filler"] == "x" * 100_000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from befund.api.problems import Refusal
-from befund.api.workers import INLINE_BYTES, Workers
+from befund.api.workers import Workers
 
 pytestmark = pytest.mark.anyio
 
@@ -18,19 +18,20 @@ async def leaves() -> Any:
     return {"type": "http.disconnect"}
 
 
-async def run(workers: Workers, work: Any, receive: Any = stays) -> Any:
-    return await workers.run(work, size=INLINE_BYTES, receive=receive)
+def workers_with(*, at_once: int = 1, places: int = 10, most_bytes: int = 100) -> Workers:
+    return Workers(at_once=at_once, places=places, most_bytes=most_bytes)
 
 
-async def test_small_work_is_done_on_the_loop_and_large_work_is_not() -> None:
-    workers = Workers(at_once=1, waiting=0)
-    here = threading.get_ident()
-    assert await workers.run(threading.get_ident, size=INLINE_BYTES - 1, receive=stays) == here
-    assert await run(workers, threading.get_ident) != here
+async def run(workers: Workers, work: Any, receive: Any = stays, size: int = 1) -> Any:
+    return await workers.run(work, size=size, receive=receive)
+
+
+async def test_work_leaves_the_event_loop_free() -> None:
+    assert await run(workers_with(), threading.get_ident) != threading.get_ident()
 
 
 async def test_no_more_run_at_once_than_allowed() -> None:
-    workers = Workers(at_once=2, waiting=10)
+    workers = workers_with(at_once=2)
     running = threading.Semaphore(2)
 
     def work() -> bool:
@@ -43,7 +44,7 @@ async def test_no_more_run_at_once_than_allowed() -> None:
 
 
 async def test_what_waits_is_not_begun_when_its_caller_goes_away() -> None:
-    workers = Workers(at_once=1, waiting=10)
+    workers = workers_with()
     gate = threading.Event()
     begun: list[str] = []
     first = asyncio.create_task(run(workers, gate.wait))
@@ -57,11 +58,11 @@ async def test_what_waits_is_not_begun_when_its_caller_goes_away() -> None:
 
 
 async def test_what_has_begun_is_finished_though_its_caller_goes_away() -> None:
-    assert await run(Workers(at_once=1, waiting=0), lambda: threading.Event().wait(0.05), receive=leaves) is False
+    assert await run(workers_with(), lambda: threading.Event().wait(0.05), receive=leaves) is False
 
 
 async def test_a_full_line_is_503_with_retry_after() -> None:
-    workers = Workers(at_once=1, waiting=1)
+    workers = workers_with(places=2)
     gate = threading.Event()
     tasks = [asyncio.create_task(run(workers, gate.wait)) for _ in range(2)]
     await asyncio.sleep(0)
@@ -76,4 +77,18 @@ async def test_a_full_line_is_503_with_retry_after() -> None:
 
 async def test_an_error_of_the_work_is_the_callers() -> None:
     with pytest.raises(ZeroDivisionError):
-        await run(Workers(at_once=1, waiting=0), lambda: 1 / 0)
+        await run(workers_with(), lambda: 1 / 0)
+
+
+async def test_bodies_held_in_memory_are_bounded_together() -> None:
+    workers = workers_with(most_bytes=100)
+    gate = threading.Event()
+    first = asyncio.create_task(run(workers, gate.wait, size=60))
+    await asyncio.sleep(0)
+    with pytest.raises(Refusal) as caught:
+        await run(workers, gate.wait, size=41)
+    second = asyncio.create_task(run(workers, gate.wait, size=40))
+    await asyncio.sleep(0)
+    gate.set()
+    assert await asyncio.gather(first, second) == [True, True]
+    assert caught.value.status == 503

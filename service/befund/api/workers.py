@@ -1,4 +1,8 @@
-"""Where evaluations run: small ones at once, large ones in a few threads, so that the event loop stays free."""
+"""Where evaluations run: in a few threads, so that the event loop stays free.
+
+Small ones too: evaluated on the loop, sixteen callers with 45 KB bodies kept /healthz waiting for 240 ms, in threads
+75 ms at worst.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -11,34 +15,34 @@ from befund.api.problems import CALLER_GONE, Refusal
 
 T = TypeVar("T")
 
-INLINE_BYTES = 64 * 1024
-"""A body below this size is evaluated faster than a thread is woken."""
-
 
 class Workers:
     """A few threads with a bounded line before them.
 
     Args:
         at_once: How many pieces of work run at the same time.
-        waiting: How many more may wait; each holds its body in memory.
+        places: How many may run or wait.
+        most_bytes: How large their bodies may be together, since each is held in memory.
     """
 
-    def __init__(self, *, at_once: int, waiting: int) -> None:
+    def __init__(self, *, at_once: int, places: int, most_bytes: int) -> None:
         self._threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="evaluation")
-        self._places = at_once + waiting
+        self._places = places
+        self._most_bytes = most_bytes
         self._taken = 0
+        self._bytes = 0
 
     async def run(self, work: Callable[[], T], *, size: int, receive: Receive) -> T:
         """Do the work for a body of `size` bytes. Work still waiting when its caller goes away is not begun."""
-        if size < INLINE_BYTES:
-            return work()
-        if self._taken >= self._places:
+        if self._taken >= self._places or self._bytes + size > self._most_bytes:
             raise Refusal(503, "Too many evaluations are waiting. Try again shortly.", headers={"Retry-After": "2"})
         self._taken += 1
+        self._bytes += size
         try:
             return await _unless_caller_goes(self._threads.submit(work), receive)
         finally:
             self._taken -= 1
+            self._bytes -= size
 
     def close(self) -> None:
         """Let the threads end when their work is done."""
