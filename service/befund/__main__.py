@@ -1,0 +1,7 @@
+"""`python -m befund` is the command `befund`."""
+
+import sys
+
+from befund.cli import main
+
+sys.exit(main())

@@ -1,0 +1,131 @@
+"""How JSON comes in and goes out: media types, decoding, and bodies that stay bytes.
+
+Litestar would decode a body to dictionaries before it converts them; `Json` goes from bytes to the Struct in one step,
+or hands the bytes over untouched where the use case decodes them itself (`Encoded`).
+"""
+
+import re
+from typing import Any, Generic, TypeVar, get_args, get_origin
+
+import msgspec
+from litestar import Request
+from litestar.dto import AbstractDTO, DTOConfig
+from litestar.typing import FieldDefinition
+from msgspec import Struct
+
+from befund.api.problems import Refusal
+from befund.contract import ProblemDetail
+from befund.core.errors import MalformedRequestError
+
+T = TypeVar("T")
+
+MIB = 1024 * 1024
+SMALL_BODY_BYTES = 2 * MIB
+"""Limit of the routes that take one item at a time."""
+
+_JSON = re.compile(r"application/(?:[\w.!#$&^+-]+\+)?json", re.IGNORECASE)
+_PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$.*)`", re.DOTALL)
+_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+
+
+class Encoded(Struct, Generic[T], frozen=True):
+    """The JSON of a T, not decoded here (a request), or encoded already (an answer)."""
+
+    json: bytes
+
+
+class Json(AbstractDTO[Any]):
+    """The one DTO: `data: JSONBody[T]` is decoded by msgspec, `data: JSONBody[Encoded[T]]` stays bytes.
+
+    An answer of type `Encoded[T]` is sent as it is. In the OpenAPI document both forms are T.
+    """
+
+    config = DTOConfig()
+
+    @classmethod
+    def is_supported_model_type_field(cls, field_definition: FieldDefinition) -> bool:
+        """Take over answers that are encoded already; the others Litestar encodes."""
+        return get_origin(field_definition.annotation) is Encoded
+
+    @classmethod
+    def create_for_field_definition(cls, *args: Any, **kwargs: Any) -> None:
+        """Build nothing: there is no transfer model, msgspec reads the type itself."""
+
+    @classmethod
+    def create_openapi_schema(cls, field_definition: FieldDefinition, handler_id: str, schema_creator: Any) -> Any:
+        """Describe T, whether or not it travels as bytes."""
+        return schema_creator.for_field_definition(FieldDefinition.from_annotation(_wire_type(field_definition)))
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """Decode the body, or hand it over."""
+        field_definition = self.asgi_connection.route_handler.parsed_data_field
+        if get_origin(field_definition.annotation) is Encoded:
+            return Encoded(value)
+        return decode(value, field_definition.annotation)
+
+    def data_to_encodable_type(self, data: Any) -> bytes:
+        """Unwrap an answer."""
+        answer: Encoded[Any] = data
+        return answer.json
+
+
+def decode(body: bytes, kind: type[T]) -> T:
+    """Decode JSON into a wire type.
+
+    Raises:
+        MalformedRequestError: It does not decode; the error names the place where one is known.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedRequestError(f"The body is not JSON in UTF-8: {error}. Send a JSON document.") from error
+    except RecursionError as error:
+        raise MalformedRequestError("The body nests too deeply. Send the documented fields only.") from error
+
+
+def pointer_of(path: str) -> str:
+    """Turn the place msgspec names into a JSON pointer (RFC 6901).
+
+    msgspec writes `[...]` for the values of a map, whose key it does not tell; the pointer ends at the map.
+
+    >>> pointer_of("$.questions[0].id")
+    '/questions/0/id'
+    >>> pointer_of("$.retrieval.rankings[...][2].id")
+    '/retrieval/rankings'
+    """
+    steps: list[str] = []
+    for step in _STEP.finditer(path):
+        if step["index"] == "...":
+            break
+        steps.append(step["index"] or step["name"].replace("~", "~0").replace("/", "~1"))
+    return "".join(f"/{step}" for step in steps)
+
+
+async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
+    """Refuse, before it is read, a body that is not plain UTF-8 JSON. One without a media type is taken for JSON."""
+    if request.route_handler.parsed_data_field is None:
+        return
+    media_type, parameters = request.content_type
+    encoding = request.headers.get("content-encoding", "identity")
+    if media_type and not _JSON.fullmatch(media_type):
+        raise Refusal(415, f"The body is {media_type[:100]!r}; this path reads application/json.")
+    if parameters.get("charset", "utf-8").strip('"').lower() not in {"utf-8", "utf8"}:
+        raise Refusal(415, "The body is not in UTF-8, the only charset of JSON. Send it in UTF-8.")
+    if encoding.lower() != "identity":
+        raise Refusal(415, "The body is compressed, which is not read here. Send it without Content-Encoding.")
+
+
+def _misfit(message: str) -> MalformedRequestError:
+    match = _PLACE.fullmatch(message)
+    text, pointer = (match["message"], pointer_of(match["path"])) if match else (message, "")
+    return MalformedRequestError(
+        f"The body does not fit: {text}{f' at {pointer}' if pointer else ''}.",
+        places=[ProblemDetail(pointer=pointer, detail=text)],
+    )
+
+
+def _wire_type(field_definition: FieldDefinition) -> Any:
+    annotation = field_definition.annotation
+    return get_args(annotation)[0] if get_origin(annotation) is Encoded else annotation

@@ -1,0 +1,80 @@
+"""Requests a reader can send as they stand, by path, and what the service answers to them.
+
+They appear in the OpenAPI document and on its page.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from befund.usecases.retrieve import evaluate_retrieval
+
+_QUESTIONS: list[dict[str, Any]] = [
+    {
+        "id": "Q001",
+        "question": "How long does Orbit 3.0 retry failed webhooks?",
+        "relevant": {"D003-chunk-1": 2, "D005-chunk-2": 1},
+        "non_relevant": ["D099-chunk-1"],
+        "tags": ["webhooks"],
+    },
+    {
+        "id": "Q002",
+        "question": "Which roles may rotate an API key?",
+        "relevant": ["D007-chunk-4"],
+        "tags": ["access"],
+        "role": "partner",
+    },
+]
+
+REQUESTS: Mapping[str, Mapping[str, dict[str, Any]]] = {
+    "/retrieve-eval": {
+        "Rankings of chunk ids": {
+            "dataset": {"questions": _QUESTIONS},
+            "retrieval": {
+                "rankings": {
+                    "Q001": ["D003-chunk-1", "D099-chunk-1", "D005-chunk-2"],
+                    "Q002": [
+                        {"id": "D001-chunk-1", "roles": ["partner", "staff"]},
+                        {"id": "D007-chunk-4", "roles": ["staff"]},
+                    ],
+                }
+            },
+            "k": [1, 3],
+        },
+        "Evidence mapped to chunks": {
+            "dataset": {
+                "questions": [
+                    {
+                        "id": "Q001",
+                        "question": "How long does Orbit 3.0 retry failed webhooks?",
+                        "evidence": [{"id": "D003-E01", "relevance": 2}],
+                    }
+                ],
+                "evidence_mapping": {"D003-E01": ["D003-chunk-1"]},
+            },
+            "retrieval": {"rankings": {"Q001": ["D005-chunk-2", "D003-chunk-1"]}},
+            "level": "evidence",
+            "k": [1, 3],
+        },
+    }
+}
+
+ANSWERS: Mapping[str, Callable[[bytes], object]] = {
+    "/retrieve-eval": lambda body: evaluate_retrieval(body, clock=lambda: 0.0),
+}
+
+PROBLEM: dict[str, Any] = {
+    "type": "/problems/malformed-request",
+    "title": "Malformed request",
+    "status": 400,
+    "detail": "The body does not fit: Expected `str`, got `int` at /dataset/questions/0/id.",
+    "instance": "/retrieve-eval",
+    "request_id": "5f0c1a9e7d5b4c0d9f0b8d1c2e3f4a5b",
+    "errors": [{"pointer": "/dataset/questions/0/id", "detail": "Expected `str`, got `int`"}],
+}
+
+
+def answer_to(path: str, request: Mapping[str, Any]) -> object:
+    """Give the answer to an example, computed and not written down, so that it stays true."""
+    return msgspec.to_builtins(ANSWERS[path](msgspec.json.encode(request)))

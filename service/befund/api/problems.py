@@ -1,0 +1,167 @@
+"""Every error becomes an RFC 9457 problem document.
+
+The status of an error is decided here and nowhere else: domain errors carry a code, errors of the HTTP layer are
+`Refusal`s, Litestar's own exceptions are translated, and anything else is a 500 that says nothing of its cause.
+"""
+
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi import ResponseSpec
+from msgspec import Struct
+
+from befund.api.exchange import Exchange
+from befund.contract import Problem, ProblemDetail
+from befund.core.errors import BefundError, ContradictionError, MalformedRequestError, NotFoundError
+
+MEDIA_TYPE = "application/problem+json"
+CALLER_GONE = 499
+
+ExceptionHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
+
+
+class Kind(Struct, frozen=True):
+    """A kind of problem: its stable code and its title, the same for every instance of it."""
+
+    code: str
+    title: str
+
+
+KINDS: Mapping[int, Kind] = {
+    400: Kind("malformed-request", "Malformed request"),
+    401: Kind("unauthorized", "No valid key"),
+    403: Kind("forbidden", "Key lacks the scope"),
+    404: Kind("not-found", "Not found"),
+    405: Kind("method-not-allowed", "Method not allowed"),
+    408: Kind("request-timeout", "Request did not arrive in time"),
+    413: Kind("body-too-large", "Body over the limit"),
+    415: Kind("unsupported-media-type", "Media type not read here"),
+    422: Kind("contradiction", "Request cannot be carried out"),
+    CALLER_GONE: Kind("caller-gone", "Caller went away"),
+    500: Kind("internal-error", "Internal error"),
+    503: Kind("busy", "Too much work waiting"),
+}
+
+_DOMAIN_STATUS: Mapping[type[BefundError], int] = {
+    MalformedRequestError: 400,
+    NotFoundError: 404,
+    ContradictionError: 422,
+}
+
+
+class Refusal(Exception):
+    """An error of the HTTP layer itself; `status` is one of `KINDS`, `detail` says what to do next."""
+
+    def __init__(self, status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+
+class _Answer(Struct):
+    """What an exception turns into, before it is tied to a request."""
+
+    status: int
+    kind: Kind
+    detail: str
+    places: tuple[ProblemDetail, ...] = ()
+    headers: dict[str, str] = {}
+
+
+def exception_handlers(*, log_content: bool) -> dict[int | type[Exception], ExceptionHandler]:
+    """Give Litestar one handler for everything that can be raised.
+
+    Args:
+        log_content: Whether the text of an unexpected error is logged; it may quote what the caller sent.
+    """
+
+    def handle(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+        answer = _answer(request, error)
+        if answer.status == 500:
+            _log_failure(request, error, log_content=log_content)
+        return problem_response(request, answer)
+
+    return {HTTPException: handle, Exception: handle}
+
+
+def problem_response(request: Request[Any, Any, Any], answer: _Answer) -> Response[bytes]:
+    """Write the problem document of one request."""
+    problem = Problem(
+        type=f"/problems/{answer.kind.code}",
+        title=answer.kind.title,
+        status=answer.status,
+        detail=answer.detail,
+        instance=request.scope["path"],
+        request_id=Exchange.of(request.scope).request_id,
+        errors=list(answer.places),
+    )
+    return Response(
+        msgspec.json.encode(problem), status_code=answer.status, media_type=MEDIA_TYPE, headers=answer.headers
+    )
+
+
+def problem_specs(*statuses: int) -> dict[int, ResponseSpec]:
+    """Declare the problems a route can answer with, for the OpenAPI document."""
+    return {
+        status: ResponseSpec(
+            data_container=Problem, generate_examples=False, description=KINDS[status].title, media_type=MEDIA_TYPE
+        )
+        for status in statuses
+    }
+
+
+def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
+    match error:
+        case BefundError():
+            status = next((known for kind, known in _DOMAIN_STATUS.items() if isinstance(error, kind)), 500)
+            return _Answer(status, Kind(error.code, error.title), error.detail, places=error.places)
+        case Refusal():
+            return _Answer(error.status, KINDS[error.status], error.detail, headers=error.headers)
+        case ValidationException():
+            return _validation_answer(error)
+        case HTTPException() if error.status_code in KINDS and error.status_code < 500:
+            detail = _http_detail(request, error)
+            return _Answer(error.status_code, KINDS[error.status_code], detail, headers=dict(error.headers or {}))
+        case _:
+            detail = "The service failed on this request. Its log holds the cause under this request_id."
+            return _Answer(500, KINDS[500], detail)
+
+
+def _validation_answer(error: ValidationException) -> _Answer:
+    """Translate what Litestar found in parameters, and the absence of a body, which it reports the same way."""
+    found = [item for item in error.extra or [] if isinstance(item, dict)]
+    if any(item.get("key") == "data" for item in found):
+        return _Answer(400, KINDS[400], "The body is empty. Send a JSON object.")
+    detail = "; ".join(f"{item.get('key', 'parameter')}: {item['message']}" for item in found)
+    return _Answer(400, KINDS[400], detail or "A parameter cannot be used.")
+
+
+def _http_detail(request: Request[Any, Any, Any], error: HTTPException) -> str:
+    match error.status_code:
+        case 404:
+            return "There is nothing at this path. GET /schema lists what the service answers."
+        case 405:
+            return f"This path does not answer {request.scope['method']}. The Allow header names what it answers."
+        case 413:
+            limit = request.route_handler.resolve_request_max_body_size()
+            return f"The body is over the limit of {limit} bytes for this path. Send less, or raise the limit."
+        case _:
+            return error.detail
+
+
+def _log_failure(request: Request[Any, Any, Any], error: Exception, *, log_content: bool) -> None:
+    """Log where an unexpected error arose; its text only where content may be logged, since it may quote a body."""
+    frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    structlog.get_logger().error(
+        "failed",
+        **Exchange.of(request.scope).log_fields(),
+        error=type(error).__qualname__,
+        **({"error_text": str(error)} if log_content else {}),
+        frames=frames,
+    )

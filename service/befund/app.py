@@ -1,0 +1,99 @@
+"""The one place where the service is put together."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Any
+
+from litestar import Litestar, Router
+from litestar.di import Provide
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ControllerRouterHandler
+
+import befund
+from befund.api.auth import Authorizer, refuse_undeclared_routes
+from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.health import Check, Checks, HealthController
+from befund.api.metrics import MetricsController
+from befund.api.middleware import Boundary
+from befund.api.problems import exception_handlers
+from befund.api.retrieve import RetrieveController, RetrieveEvaluation
+from befund.api.schema import encoded_document, openapi_config
+from befund.api.workers import Workers
+from befund.settings import Settings
+from befund.telemetry import Metrics, Telemetry
+
+EVALUATIONS_AT_ONCE = 2
+EVALUATION_PLACES = 256
+LARGEST_BODIES_HELD = 4
+
+
+def create_app(
+    settings: Settings,
+    *,
+    checks: Sequence[Check] = (),
+    routes: Sequence[ControllerRouterHandler] = (),
+    clock: Callable[[], float] = perf_counter,
+) -> Boundary:
+    """Wire the service.
+
+    Args:
+        settings: What it runs with.
+        checks: What /readyz asks.
+        routes: Routes beside our own.
+        clock: Seconds for measuring durations.
+    """
+    workers = Workers(
+        at_once=EVALUATIONS_AT_ONCE,
+        places=EVALUATION_PLACES,
+        most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes,
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        encoded_document(app)
+        yield
+        workers.close()
+
+    whole_evaluations = Router("/", route_handlers=[RetrieveController], request_max_body_size=settings.max_body_bytes)
+    # Series start at 0 for every route, so the metrics are made once the routes are known; handlers ask for them later.
+    metrics: Metrics
+    telemetry: Telemetry
+    app = Litestar(
+        [HealthController, MetricsController, whole_evaluations, *routes],
+        before_request=refuse_other_media_types,
+        dependencies={
+            "checks": _given(lambda: Checks(tuple(checks))),
+            "metrics": _given(lambda: metrics),
+            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry)),
+        },
+        dto=Json,
+        exception_handlers=exception_handlers(log_content=settings.log_content),
+        guards=[Authorizer(settings.api_keys)],
+        lifespan=[lifespan],
+        logging_config=None,
+        openapi_config=openapi_config(),
+        request_max_body_size=SMALL_BODY_BYTES,
+    )
+    refuse_undeclared_routes(app)
+    metrics = Metrics(
+        version=befund.__version__, routes=_known_routes(app), callers=[key.name for key in settings.api_keys]
+    )
+    telemetry = Telemetry(metrics, clock, settings.log_questions)
+    return Boundary(app, metrics=metrics)
+
+
+def _given(value: Callable[[], Any]) -> Provide:
+    return Provide(value, sync_to_thread=False)
+
+
+def _known_routes(app: Litestar) -> list[tuple[str, str, int]]:
+    """Each route's template, method and success status."""
+    return [
+        (route.path_format, method, handler.status_code)
+        for route in app.routes
+        for handler in getattr(route, "route_handlers", [])
+        if isinstance(handler, HTTPRouteHandler)
+        for method in sorted(handler.http_methods)
+        if method != "OPTIONS"
+    ]

@@ -1,0 +1,49 @@
+"""The command `befund`.
+
+Each module of this package is one command and exposes `register(subparsers)`, which adds its parser and sets `run`, a
+function from the parsed arguments to the exit code. Libraries beyond the base installation are imported inside `run`,
+so that `befund --help` is quick and works where only the client is installed.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+
+import befund
+
+USAGE_ERROR = 2
+EXTRA_MISSING = 3
+
+_SERVER_LIBRARIES = frozenset({"httptools", "litestar", "numpy", "prometheus_client", "structlog", "uvicorn", "uvloop"})
+_CLI_LIBRARIES = frozenset({"rich"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return run(arguments)
+    except ModuleNotFoundError as error:
+        extra = _extra_of((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        print(f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]'", file=sys.stderr)
+        return EXTRA_MISSING
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="befund", description=befund.__doc__)
+    parser.add_argument("--version", action="version", version=f"befund {befund.__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}").register(subparsers)
+    return parser
+
+
+def _extra_of(library: str) -> str | None:
+    if library in _SERVER_LIBRARIES:
+        return "server"
+    return "cli" if library in _CLI_LIBRARIES else None

@@ -1,0 +1,59 @@
+"""`befund serve`: run the service."""
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from befund.cli import USAGE_ERROR
+from befund.settings import Address, Loaded, SettingsError, load_settings
+
+
+def register(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "serve", help="run the service", description="Run the service until it is told to stop."
+    )
+    parser.add_argument("--host", help="address to listen on, instead of the one in BEFUND_LISTEN")
+    parser.add_argument(
+        "--port", type=_port, help="port to listen on, instead of the one in BEFUND_LISTEN; 0: a free one"
+    )
+    parser.set_defaults(run=serve)
+
+
+def serve(arguments: argparse.Namespace) -> int:
+    """Serve until a signal; give an error where the settings do not allow it."""
+    try:
+        loaded = _settings(arguments)
+    except SettingsError as error:
+        print(f"befund: {error}", file=sys.stderr)
+        return USAGE_ERROR
+
+    import structlog
+
+    from befund.app import create_app
+    from befund.server import run
+    from befund.telemetry import configure_logging
+
+    configure_logging(loaded.settings.log_level)
+    for name in loaded.unknown:
+        structlog.get_logger().warning("unknown setting", name=name)
+    return run(create_app(loaded.settings), loaded.settings.listen)
+
+
+def _settings(arguments: argparse.Namespace) -> Loaded:
+    import msgspec
+
+    loaded = load_settings(os.environ)
+    listen = loaded.settings.listen
+    host = listen.host if arguments.host is None else arguments.host
+    port = listen.port if arguments.port is None else arguments.port
+    settings = msgspec.structs.replace(loaded.settings, listen=Address(host, port))
+    settings.refuse_open_address()
+    return msgspec.structs.replace(loaded, settings=settings)
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
+    return int(text)

@@ -1,0 +1,280 @@
+"""Settings: `BEFUND_*` variables first, then the TOML file that `BEFUND_CONFIG` names.
+
+One frozen Struct holds what the service runs with. A value that cannot be used is an error naming the setting and what
+it should be; it repeats the value only where that cannot be a secret. A name nobody knows is reported, so that a typing
+error does not silently leave a default in place.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
+
+PREFIX = "BEFUND_"
+MIB = 1024 * 1024
+
+Scope = Literal["evaluate", "read", "admin"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogQuestions = Literal["summary", "all"]
+
+
+class SettingsError(Exception):
+    """A setting has a value the service cannot run with."""
+
+
+class Address(Struct, frozen=True):
+    """Where the service listens."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the address."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class ApiKey(Struct, frozen=True):
+    """A caller's key: its name is what logs and metrics show, its secret is never shown."""
+
+    name: str
+    secret: str
+    scopes: frozenset[Scope]
+
+    def __repr__(self) -> str:
+        return f"{self.name}:***={'+'.join(sorted(self.scopes))}"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the service runs with.
+
+    Attributes:
+        listen: Address to listen on; port 0 takes a free one.
+        api_keys: Who may call. Without any, every caller on the listening address may do everything.
+        insecure: Allows an address other than loopback without a key.
+        max_body_bytes: Largest body of the routes that take whole evaluations.
+        log_level: Lowest level logged.
+        log_content: Whether question, answer and chunk text, and error texts that may quote them, are logged.
+        log_questions: One line per question for small requests only (`summary`), or always (`all`).
+    """
+
+    listen: Address = field(default_factory=lambda: Address("127.0.0.1", 8080))
+    api_keys: tuple[ApiKey, ...] = ()
+    insecure: bool = False
+    max_body_bytes: int = 256 * MIB
+    log_level: LogLevel = "info"
+    log_content: bool = False
+    log_questions: LogQuestions = "summary"
+
+    def refuse_open_address(self) -> None:
+        """Refuse to serve everybody who can reach this machine, unless that is said to be wanted."""
+        if self.api_keys or self.insecure or self.listen.is_loopback:
+            return
+        raise SettingsError(
+            f"BEFUND_LISTEN: {self.listen} can be reached from other machines and no key is configured; "
+            "set BEFUND_API_KEYS, listen on 127.0.0.1, or set BEFUND_INSECURE=true"
+        )
+
+
+class Loaded(Struct, frozen=True):
+    """The settings, and the names that were given and mean nothing."""
+
+    settings: Settings
+    unknown: tuple[str, ...]
+
+
+def load_settings(environ: Mapping[str, str]) -> Loaded:
+    """Read the settings from the environment and the file it names.
+
+    Raises:
+        SettingsError: A value cannot be used, or the file cannot be read.
+    """
+    variables = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+    from_file = _read_file(variables["BEFUND_CONFIG"]) if variables.get("BEFUND_CONFIG") else {}
+    given = {name: (name, _as_text(value)) for name, value in from_file.items() if name in _READERS}
+    for name in _READERS:
+        variable = PREFIX + name.upper()
+        if variable in variables:
+            given[name] = (variable, variables[variable])
+    values: dict[str, Any] = {name: _read(name, label, text) for name, (label, text) in given.items()}
+    settings = Settings(**values)
+    unknown_variables = [name for name, value in variables.items() if not _is_known(name, value)]
+    unknown_keys = [f"{name} (in BEFUND_CONFIG)" for name in from_file if name not in _READERS and name not in _LATER]
+    return Loaded(settings, tuple(sorted(unknown_variables) + sorted(unknown_keys)))
+
+
+def parse_address(text: str) -> Address:
+    """Read `host:port`; an IPv6 address stands in brackets.
+
+    >>> str(parse_address("[::1]:8080"))
+    '[::1]:8080'
+    """
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:\[\]]+)):(\d{1,5})", text)
+    if match is None or int(match[3]) > 65535:
+        raise ValueError("an address and port such as 127.0.0.1:8080 or [::1]:8080")
+    return Address(match[1] or match[2], int(match[3]))
+
+
+def parse_api_keys(text: str) -> tuple[ApiKey, ...]:
+    """Read `name:key=scope+scope` entries, given inline with commas between, or as the path of a file of lines.
+
+    No message repeats any part of an entry but its name: what looks like a bad scope may be the tail of a key.
+    """
+    entries = _key_entries(text)
+    keys = tuple(_parse_api_key(number, entry) for number, entry in enumerate(entries, start=1))
+    if len({key.name for key in keys}) < len(keys):
+        raise ValueError("keys with different names; one name is given twice")
+    if len({key.secret for key in keys}) < len(keys):
+        raise ValueError("a different key for every name; one key is given twice")
+    return keys
+
+
+def redacted(settings: Settings) -> dict[str, str]:
+    """Give the settings as text, by variable, without any secret."""
+    values: dict[str, object] = {
+        **{name: getattr(settings, name) for name in _READERS},
+        "api_keys": ",".join(repr(key) for key in settings.api_keys),
+    }
+    return {PREFIX + name.upper(): _as_text(value) for name, value in values.items()}
+
+
+def _key_entries(text: str) -> list[str]:
+    if not text or re.match(r"[A-Za-z0-9._-]+:", text):
+        return [entry for entry in text.split(",") if entry]
+    try:
+        lines = Path(text).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            "entries name:key=scope+scope with commas between, or the path of a file with one entry a line "
+            f"({type(error).__name__})"
+        ) from error
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _parse_api_key(number: int, entry: str) -> ApiKey:
+    name, colon, rest = entry.strip().partition(":")
+    secret, equals, scopes = rest.rpartition("=")
+    known: tuple[Scope, ...] = get_args(Scope)
+    named = frozenset(scope for scope in known if scope in scopes.split("+"))
+    if not colon or not re.fullmatch(r"[A-Za-z0-9._-]{1,128}", name):
+        raise ValueError(f"entries name:key=scope+scope; entry {number} does not begin with a name and a colon")
+    if not equals or not re.fullmatch(r"[\x21-\x7e]+", secret):
+        raise ValueError(f"entries name:key=scope+scope; entry {number} ({name}) lacks its key or its scopes")
+    if len(named) != len(scopes.split("+")):
+        raise ValueError(
+            f"entries name:key=scope+scope with the scopes {', '.join(known)}; see entry {number} ({name})"
+        )
+    return ApiKey(name, secret, named)
+
+
+def _parse_flag(text: str) -> bool:
+    flags = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    try:
+        return flags[text.lower()]
+    except KeyError:
+        raise ValueError("true or false") from None
+
+
+def _parse_bytes(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,12}", text) or int(text) < 1:
+        raise ValueError("a whole number of bytes, at least 1")
+    return int(text)
+
+
+def _parse_choice(choices: Any) -> Callable[[str], str]:
+    allowed: tuple[str, ...] = get_args(choices)
+
+    def parse(text: str) -> str:
+        if text.lower() not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)}")
+        return text.lower()
+
+    return parse
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "listen": parse_address,
+    "api_keys": parse_api_keys,
+    "insecure": _parse_flag,
+    "max_body_bytes": _parse_bytes,
+    "log_level": _parse_choice(LogLevel),
+    "log_content": _parse_flag,
+    "log_questions": _parse_choice(LogQuestions),
+}
+
+# Names with a meaning elsewhere (the client, the file itself) or reserved for what is not built yet: no typing errors.
+_LATER = frozenset(
+    [
+        "config",
+        "data_dir",
+        "database_url",
+        "chroma_url",
+        "judge_model",
+        "judge_url",
+        "judge_key",
+        "judge_concurrency",
+        "judge_deadline_seconds",
+        "embedder",
+        "embedding_url",
+        "store_content",
+        "url",
+        "api_key",
+        "metrics_runs",
+        "judges",
+        "prices",
+        "gates",
+        "limits",
+    ]
+)
+_KUBERNETES = re.compile(
+    r"BEFUND_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
+)
+_KUBERNETES_LINK = re.compile(r"(?:tcp|udp|sctp)://.*")
+
+
+def _is_known(variable: str, value: str) -> bool:
+    name = variable.removeprefix(PREFIX).lower()
+    if name in _READERS or name in _LATER or _KUBERNETES.fullmatch(variable):
+        return True
+    return variable.endswith("_PORT") and _KUBERNETES_LINK.fullmatch(value) is not None
+
+
+def _read(name: str, label: str, text: str) -> object:
+    try:
+        return _READERS[name](text.strip())
+    except ValueError as error:
+        value = "the value" if name == "api_keys" else repr(text)
+        raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            f"BEFUND_CONFIG: {path!r} cannot be read ({error.strerror}); it should be a TOML file"
+        ) from error
+    except ValueError as error:
+        raise SettingsError(f"BEFUND_CONFIG: {path!r} is not TOML: {error}") from error
+
+
+def _as_text(value: object) -> str:
+    """Write a TOML value the way the variable of the same name would be written."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(_as_text(item) for item in value)
+    return str(value)

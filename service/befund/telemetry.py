@@ -1,0 +1,225 @@
+"""Every Prometheus metric, the logging set-up, and the log lines that say what was evaluated.
+
+Labels come from closed or configured sets: the service's own routes and methods, the names of configured keys, the
+stages named here. Nothing a caller sends becomes a label.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TextIO
+
+import msgspec
+import structlog
+from msgspec import Struct
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+
+from befund.contract import QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.settings import LogLevel, LogQuestions
+
+ANONYMOUS = "anonymous"
+UNMATCHED = "unmatched"
+OTHER_METHOD = "OTHER"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST
+
+LOGGED_ONE_BY_ONE = 100
+"""Up to so many questions are logged a line each unless every question is to be."""
+
+Log = Callable[..., object]
+"""Takes an event name and its fields."""
+
+_HTTP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_STAGE_SECONDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+_QUIET_LOGGERS = ("chromadb", "httpx", "httpx2", "openai")
+
+
+class Metrics:
+    """The service's metrics on a registry of their own, so that two services in one process do not mix.
+
+    Args:
+        version: The version the service reports.
+        routes: Route templates with the methods and the success status of each.
+        callers: Names of the configured keys.
+    """
+
+    def __init__(self, *, version: str, routes: Iterable[tuple[str, str, int]], callers: Iterable[str]) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._http_duration = Histogram(
+            "befund_http_request_duration_seconds",
+            "Time from the request's first byte to the answer's last.",
+            ("route", "method", "status"),
+            buckets=_HTTP_SECONDS,
+            registry=self.registry,
+        )
+        self._http_requests = Counter(
+            "befund_http_requests",
+            "Requests answered.",
+            ("route", "method", "status", "caller"),
+            registry=self.registry,
+        )
+        self._retrieval_duration = Histogram(
+            "befund_retrieval_duration_seconds",
+            "Time of one stage of a retrieval evaluation.",
+            ("stage",),
+            buckets=_STAGE_SECONDS,
+            registry=self.registry,
+        )
+        self._acl_leaks = Counter(
+            "befund_acl_leaks",
+            "Evaluated questions for which a chunk was retrieved that their role may not read.",
+            registry=self.registry,
+        )
+        build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
+        build_info.labels(version).set(1)
+        self._start_at_zero(routes, callers)
+
+    def http_request(self, *, route: str, method: str, status: int, caller: str, seconds: float) -> None:
+        """Count one answered request."""
+        self._http_duration.labels(route, method, status).observe(seconds)
+        self._http_requests.labels(route, method, status, caller).inc()
+
+    def retrieval(self, response: RetrieveEvalResponse) -> None:
+        """Count one retrieval evaluation: its stages and the questions with an access leak."""
+        for stage, milliseconds in _stages(response.timings):
+            if milliseconds is not None:
+                self._retrieval_duration.labels(stage).observe(milliseconds / 1000)
+        self._acl_leaks.inc(_questions_with_leak(response))
+
+    def exposition(self) -> bytes:
+        """Everything in the Prometheus text format."""
+        return generate_latest(self.registry)
+
+    def _start_at_zero(self, routes: Iterable[tuple[str, str, int]], callers: Iterable[str]) -> None:
+        names = (ANONYMOUS, *callers)
+        for route, method, success in routes:
+            for status in (success, 500):
+                self._http_duration.labels(route, method, status)
+                for caller in names:
+                    self._http_requests.labels(route, method, status, caller)
+        for stage in ("embed", "search", "score"):
+            self._retrieval_duration.labels(stage)
+
+
+class Telemetry(Struct, frozen=True):
+    """What reports an evaluation: to Prometheus, and to the log."""
+
+    metrics: Metrics
+    clock: Callable[[], float]
+    log_questions: LogQuestions = "summary"
+
+    def retrieval_evaluated(
+        self, response: RetrieveEvalResponse, *, request: Mapping[str, object], latency_ms: float
+    ) -> None:
+        """Count a retrieval evaluation and log its questions."""
+        self.metrics.retrieval(response)
+        log = structlog.get_logger().info
+        log_retrieval(log, response, log_questions=self.log_questions, request=request, latency_ms=latency_ms)
+
+
+def method_label(method: str) -> str:
+    """Fold methods nobody uses here into one label value."""
+    return method if method in METHODS else OTHER_METHOD
+
+
+def log_retrieval(
+    log: Log,
+    response: RetrieveEvalResponse,
+    *,
+    log_questions: LogQuestions,
+    request: Mapping[str, object],
+    latency_ms: float,
+) -> None:
+    """Log what a retrieval evaluation measured: a line a question, or one for all where they are many.
+
+    Ids are logged, texts are not. Without `per_question` in the answer there is only the summary to log.
+
+    Args:
+        log: Where the lines go.
+        response: What was measured.
+        log_questions: Whether every question is logged however many there are.
+        request: What identifies the request: its id, trace and endpoint.
+        latency_ms: Time the whole evaluation took.
+    """
+    questions = response.per_question
+    shared = {**request, "run": response.run, "latency_ms": round(latency_ms, 3)}
+    if questions and (log_questions == "all" or len(questions) <= LOGGED_ONE_BY_ONE):
+        for question in questions:
+            log("evaluated", **shared, **_question_fields(question))
+    else:
+        log("evaluated", **shared, **_summary_fields(response))
+
+
+def configure_logging(level: LogLevel, *, stream: TextIO | None = None) -> None:
+    """Send our own events and those of the libraries to one stream, each as one line of JSON."""
+    stream = stream or sys.stderr
+    threshold = getattr(logging, level.upper())
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    render = structlog.processors.JSONRenderer(serializer=_to_json)
+    structlog.configure(
+        processors=[*shared, render],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        logger_factory=structlog.WriteLoggerFactory(file=stream),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                render,
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=threshold, force=True)
+    for name in _QUIET_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _stages(timings: RetrieveTimings) -> Iterator[tuple[str, float | None]]:
+    yield "embed", timings.embed_ms
+    yield "search", timings.search_ms
+    yield "score", timings.score_ms
+
+
+def _questions_with_leak(response: RetrieveEvalResponse) -> int:
+    if response.per_question:
+        return sum(1 for question in response.per_question if question.acl_leaks)
+    return sum(len(finding.questions) for finding in response.findings if finding.code == "ACL_LEAK")
+
+
+def _question_fields(question: QuestionResult) -> dict[str, object]:
+    return {
+        "question_id": question.id,
+        "retrieved": question.retrieved,
+        "excluded": question.excluded,
+        "first_relevant_rank": question.first_relevant_rank,
+        "acl_leaks": question.acl_leaks,
+    }
+
+
+def _summary_fields(response: RetrieveEvalResponse) -> dict[str, object]:
+    return {
+        "questions": response.questions.total,
+        "eligible": response.questions.eligible,
+        "metrics": {name: estimate.value for name, estimate in response.metrics.items()},
+        "findings": [finding.code for finding in response.findings],
+    }
+
+
+def _to_json(event: Any, **_: Any) -> str:
+    return msgspec.json.encode(event, enc_hook=repr).decode()

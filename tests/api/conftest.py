@@ -1,0 +1,69 @@
+"""The service in the test's own process, without a server before it."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+import structlog
+from litestar import get
+
+from befund.api.auth import needs
+from befund.app import create_app
+from befund.settings import Settings, parse_api_keys
+from befund.telemetry import configure_logging
+
+KEYS = parse_api_keys("ci:ci-secret=evaluate,dashboard:dash-secret=read")
+
+
+@get("/fail", opt=needs("read"), sync_to_thread=False)
+def fail() -> None:
+    raise KeyError("A private question?")
+
+
+def connect_to(settings: Settings | None = None, **options: Any) -> httpx.AsyncClient:
+    app: Any = create_app(settings or Settings(), routes=[fail], **options)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def connect() -> Callable[..., httpx.AsyncClient]:
+    """Makes clients that speak directly to an app of these settings."""
+    return connect_to
+
+
+@pytest.fixture
+def client() -> httpx.AsyncClient:
+    """Without keys: everything is open."""
+    return connect_to()
+
+
+@pytest.fixture
+def guarded() -> httpx.AsyncClient:
+    """With the keys `ci` (evaluate) and `dashboard` (read)."""
+    return connect_to(msgspec.structs.replace(Settings(), api_keys=KEYS))
+
+
+@pytest.fixture
+def example() -> dict[str, Any]:
+    return {
+        "dataset": {"questions": [{"id": "Q1", "question": "A private question?", "relevant": ["c1"]}]},
+        "retrieval": {"rankings": {"Q1": ["c1", "c2"]}},
+    }
+
+
+@pytest.fixture
+def logged() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """What is logged while the test runs, line by line."""
+    stream = io.StringIO()
+    configure_logging("info", stream=stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    structlog.reset_defaults()

@@ -1,0 +1,52 @@
+import pytest
+from msgspec import Struct
+
+from befund.api.body import decode, pointer_of
+from befund.core.errors import MalformedRequestError
+
+
+class Inner(Struct, forbid_unknown_fields=True):
+    id: str
+
+
+class Outer(Struct, forbid_unknown_fields=True):
+    items: list[Inner] = []
+    named: dict[str, Inner] = {}
+
+
+@pytest.mark.parametrize(
+    ("path", "pointer"),
+    [
+        ("$", ""),
+        ("$.questions[0].id", "/questions/0/id"),
+        ("$.k[12]", "/k/12"),
+        ("$[3]", "/3"),
+        ("$.retrieval.rankings[...][2].id", "/retrieval/rankings"),
+        ("$[...]", ""),
+        ("$.a/b.c~d", "/a~1b/c~0d"),
+    ],
+)
+def test_the_place_msgspec_names_becomes_a_json_pointer(path: str, pointer: str) -> None:
+    assert pointer_of(path) == pointer
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "said"),
+    [
+        (b'{"items": [{"id": 5}]}', "/items/0/id", "Expected `str`, got `int`"),
+        (b'{"items": [{}]}', "/items/0", "Object missing required field `id`"),
+        (b'{"items": [{"id": "a", "x": 1}]}', "/items/0", "Object contains unknown field `x`"),
+        (b'{"named": {"a": {"id": null}}}', "/named", "Expected `str`, got `null`"),
+        (b"[]", "", "Expected `object`, got `array`"),
+    ],
+)
+def test_a_misfit_names_its_place(body: bytes, pointer: str, said: str) -> None:
+    with pytest.raises(MalformedRequestError) as caught:
+        decode(body, Outer)
+    assert [(place.pointer, place.detail) for place in caught.value.places] == [(pointer, said)]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"items": "\xff"}', b'{"items": ' + b"[" * 100_000])
+def test_what_is_not_json_is_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedRequestError):
+        decode(body, Outer)

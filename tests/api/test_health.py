@@ -1,0 +1,53 @@
+import asyncio
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from befund.api.health import Check
+
+pytestmark = pytest.mark.anyio
+
+
+async def answers() -> None: ...
+
+
+async def refuses() -> None:
+    raise ConnectionRefusedError("postgres://user:password@db")
+
+
+async def test_alive_tells_the_version(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/healthz")
+    assert answer.json() == {"status": "ok", "version": "0.1.0"}
+
+
+async def test_ready_without_dependencies(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ready", "dependencies": {}}
+
+
+async def test_unready_while_something_vital_is_down(connect: Callable[..., httpx.AsyncClient]) -> None:
+    answer = await connect(checks=[Check("store", refuses), Check("index", answers)]).get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json() == {
+        "status": "unready",
+        "dependencies": {
+            "store": {"state": "down", "detail": "ConnectionRefusedError"},
+            "index": {"state": "ok", "detail": None},
+        },
+    }
+
+
+async def test_what_is_not_vital_is_shown_and_does_not_unready(connect: Callable[..., httpx.AsyncClient]) -> None:
+    answer = await connect(checks=[Check("judge", refuses, vital=False)]).get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json()["dependencies"]["judge"]["state"] == "down"
+
+
+async def test_a_dependency_that_hangs_is_down(connect: Callable[..., httpx.AsyncClient]) -> None:
+    async def hangs() -> None:
+        await asyncio.sleep(60)
+
+    answer = await connect(checks=[Check("store", hangs, seconds=0.05)]).get("/readyz")
+    assert answer.json()["dependencies"]["store"] == {"state": "down", "detail": "no answer within 0.05 s"}

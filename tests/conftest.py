@@ -1,0 +1,64 @@
+"""Fixtures shared by all tests: the service as a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from msgspec import Struct
+
+START_SECONDS = 30
+
+
+class Process(Struct):
+    """A running `befund serve`, where it listens, and how it is stopped."""
+
+    popen: subprocess.Popen[str]
+    url: str
+
+    def end(self) -> tuple[int, list[str]]:
+        """Wait for the end; give the exit code and the lines logged."""
+        _, stderr = self.popen.communicate(timeout=START_SECONDS)
+        return self.popen.returncode, stderr.splitlines()
+
+
+Serve = Callable[..., "Process"]
+
+
+@contextmanager
+def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
+    """Run `befund serve` on a free port, with these BEFUND_ settings and none of the environment's."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
+    popen = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
+        env={**environ, **settings},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert popen.stdout is not None
+        line = popen.stdout.readline()
+        prefix = "Befund listens on "
+        if not line.startswith(prefix):
+            pytest.fail(f"befund serve did not start: {line}{popen.communicate()[1]}")
+        yield Process(popen, line.removeprefix(prefix).strip())
+    finally:
+        popen.kill()
+        popen.communicate()
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[str]:
+    """Base URL of a service with default settings, shared by all tests that do not end it."""
+    with running_service() as process:
+        yield process.url
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start services that a test configures or ends itself."""
+    with ExitStack() as stack:
+        yield lambda *arguments, **settings: stack.enter_context(running_service(*arguments, **settings))

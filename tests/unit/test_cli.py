@@ -1,0 +1,97 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from befund.cli import main
+
+COMMITTED = Path(__file__).parents[2] / "clients" / "openapi.json"
+
+WITHOUT_SERVER = """
+import sys
+for name in ("litestar", "uvicorn", "structlog", "prometheus_client", "numpy", "rich"):
+    sys.modules[name] = None
+from befund.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BEFUND_LISTEN", "BEFUND_CONFIG", "BEFUND_API_KEYS", "BEFUND_INSECURE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def without_server_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_SERVER, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_help_works_without_the_server_extra() -> None:
+    finished = without_server_extra("--help")
+    assert finished.returncode == 0
+    assert "serve" in finished.stdout
+
+
+@pytest.mark.parametrize("command", [["serve"], ["openapi"]])
+def test_a_missing_extra_is_one_clear_line(command: list[str]) -> None:
+    finished = without_server_extra(*command)
+    assert finished.returncode == 3
+    assert len(finished.stderr.splitlines()) == 1
+    assert "pip install 'befund[server]'" in finished.stderr
+
+
+def test_help_imports_no_library_of_the_server() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "befund", "--help"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in finished.stderr.splitlines()}
+    assert "befund.cli" in imported
+    assert imported.isdisjoint({"litestar", "uvicorn", "structlog", "prometheus_client", "httpx", "numpy"})
+
+
+def test_config_check_prints_the_settings_without_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BEFUND_API_KEYS", "ci:hunter2=evaluate")
+    assert main(["config", "check"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "BEFUND_LISTEN=127.0.0.1:8080",
+        "BEFUND_API_KEYS=ci:***=evaluate",
+        "BEFUND_INSECURE=false",
+        "BEFUND_MAX_BODY_BYTES=268435456",
+        "BEFUND_LOG_LEVEL=info",
+        "BEFUND_LOG_CONTENT=false",
+        "BEFUND_LOG_QUESTIONS=summary",
+    ]
+
+
+def test_config_check_fails_on_an_unknown_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BEFUND_LISTN", "x")
+    assert main(["config", "check"]) == 2
+    assert "BEFUND_LISTN is not a setting" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["config", "check"], ["serve"]])
+def test_an_unusable_value_is_one_line_and_exit_2(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BEFUND_LISTEN", "everywhere")
+    assert main(command) == 2
+    assert capsys.readouterr().err.startswith("befund: BEFUND_LISTEN: 'everywhere' cannot be used")
+
+
+def test_serve_refuses_an_open_address_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--host", "192.0.2.1"]) == 2
+    assert "BEFUND_INSECURE=true" in capsys.readouterr().err
+
+
+def test_openapi_check_tells_a_true_copy_from_a_stale_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stale = tmp_path / "openapi.json"
+    stale.write_text("{}")
+    assert main(["openapi", "--check", str(COMMITTED)]) == 0
+    assert main(["openapi", "--check", str(stale)]) == 1
+    assert main(["openapi", "--check", str(tmp_path / "none.json")]) == 1
+    assert "befund openapi >" in capsys.readouterr().err
