@@ -20,6 +20,7 @@ from befund_client._errors import (
     TransportError,
 )
 from befund_client._exchange import Retry
+from befund_client._files import DatasetFormat, Loaded, Rankings, RankingsFormat, read_dataset, read_ids, read_rankings
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
 
 __all__ = [
@@ -27,14 +28,21 @@ __all__ = [
     "BefundError",
     "Client",
     "ConflictError",
+    "DatasetFormat",
     "DatasetLike",
     "FileError",
+    "Loaded",
     "NotFoundError",
     "ProblemError",
     "RankingLike",
+    "Rankings",
+    "RankingsFormat",
     "ResponseError",
     "RetrieveEvalKeywords",
     "Retry",
     "TransportError",
+    "read_dataset",
+    "read_ids",
+    "read_rankings",
     "retrieve_eval_body",
 ]

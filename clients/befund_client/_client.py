@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -158,7 +158,7 @@ class AsyncClient:
 
 def call_headers(call: Call[T]) -> dict[str, str]:
     """Headers of one call, the same on every attempt, so that the service can tell a repetition from a second call."""
-    headers = {"X-Request-ID": secrets.token_hex(16)}
+    headers = {"X-Request-ID": os.urandom(16).hex()}
     if call.content is not None:
-        headers |= {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(16)}
+        headers |= {"Content-Type": "application/json", "Idempotency-Key": os.urandom(16).hex()}
     return headers

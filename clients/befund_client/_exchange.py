@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import Generic, NoReturn, TypeVar
 
 import msgspec
@@ -138,6 +137,8 @@ def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.t
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return float(value)
+    from email.utils import parsedate_to_datetime  # slow to load, and few services send a date
+
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now())
     except (ValueError, OverflowError):
