@@ -73,9 +73,12 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
 
 
 def header_of(source: Source) -> set[str]:
-    """The column names of a CSV file."""
+    """The column names in the first line; none where it is no header."""
     line = source.data.partition(b"\n")[0].decode().strip("\r")
-    return {_column(cell) for cell in next(csv.reader([line], delimiter=_delimiter(line)), [])}
+    try:
+        return {_column(cell) for cell in next(csv.reader([line], delimiter=_delimiter(line)), [])}
+    except csv.Error:
+        return set()
 
 
 def _rows(source: Source, notes: Notes, required: set[str]) -> Iterator[tuple[dict[str, str], Spot]]:
