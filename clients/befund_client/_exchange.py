@@ -57,9 +57,10 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why nothing came back, and whether asking again may help."""
+    """Why nothing came back, what to do about it, and whether asking again may help."""
 
     reason: str
+    advice: str
     retryable: bool
     cause: Exception
 
@@ -101,7 +102,7 @@ class Exchange(Generic[T]):
         """Read the final outcome: the typed answer, or one of the errors of this package."""
         if isinstance(outcome, Failure):
             tries = f" after {self._attempts} attempts" if self._attempts > 1 else ""
-            raise TransportError(f"{outcome.reason}{tries}", self._request_id) from outcome.cause
+            raise TransportError(f"{outcome.reason}{tries}: {outcome.advice}", self._request_id) from outcome.cause
         if outcome.status not in self._call.accepted:
             self._raise_problem(outcome)
         try:

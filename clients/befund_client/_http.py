@@ -16,6 +16,7 @@ class Connection:
     """A pool of connections to one service."""
 
     def __init__(self, settings: Settings, transport: httpx.BaseTransport | None) -> None:
+        _check(settings)
         self._settings = settings
         self._http = httpx.Client(timeout=_timeout(settings), headers=settings.headers(), transport=transport)
 
@@ -42,6 +43,7 @@ class AsyncConnection:
     """The same for asyncio."""
 
     def __init__(self, settings: Settings, transport: httpx.AsyncBaseTransport | None) -> None:
+        _check(settings)
         self._settings = settings
         self._http = httpx.AsyncClient(timeout=_timeout(settings), headers=settings.headers(), transport=transport)
 
@@ -64,6 +66,14 @@ class AsyncConnection:
         await self._http.aclose()
 
 
+def _check(settings: Settings) -> None:
+    """Find out before the first call what httpx cannot use as an address, a host name of impossible letters say."""
+    try:
+        httpx.URL(settings.url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{settings.url!r} is no address of a service ({error})") from error
+
+
 def _timeout(settings: Settings) -> httpx.Timeout:
     return httpx.Timeout(settings.timeout, connect=min(settings.timeout, 10.0))
 
@@ -76,13 +86,14 @@ def _answer(response: httpx.Response) -> Answer:
 def _failure(settings: Settings, error: httpx.RequestError) -> Failure:
     where = settings.url
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return Failure(f"no connection to {where} ({_first_line(error)}): is the service running there?", True, error)
+        return Failure(f"no connection to {where} ({_first_line(error)})", "is the service running there?", True, error)
     if isinstance(error, httpx.TimeoutException):
         # Asking again would double the load of a service that is already too slow.
         advice = "allow more time, or send fewer questions at once"
-        return Failure(f"no answer from {where} within {settings.timeout:g} s: {advice}", False, error)
+        return Failure(f"no answer from {where} within {settings.timeout:g} s", advice, False, error)
     retryable = isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
-    return Failure(f"the connection to {where} broke ({_first_line(error)})", retryable, error)
+    advice = "look for the request in the service's log, then try again"
+    return Failure(f"the connection to {where} broke ({_first_line(error)})", advice, retryable, error)
 
 
 def _first_line(error: Exception) -> str:

@@ -35,7 +35,8 @@ def resolve(url: str | None, key: str | None, timeout: float) -> Settings:
     address = url or os.environ.get("BEFUND_URL") or DEFAULT_URL
     try:
         parts = urlsplit(address)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and address.isprintable()
+        usable = usable and not (parts.query or parts.fragment)
         _ = parts.port
     except ValueError:
         usable = False

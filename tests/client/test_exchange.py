@@ -32,7 +32,7 @@ def test_no_attempt_begins_after_the_budget() -> None:
 
 
 def test_a_final_failure_is_not_repeated() -> None:
-    assert exchange(Retry()).delay(Failure("slow", False, OSError()), now=100.0) is None
+    assert exchange(Retry()).delay(Failure("slow", "wait", False, OSError()), now=100.0) is None
 
 
 def test_one_attempt_means_one() -> None:
