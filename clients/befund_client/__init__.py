@@ -1,0 +1,48 @@
+"""The Befund client: measure a retrieval-augmented generation system from Python.
+
+    from befund_client import Client
+
+    with Client("http://127.0.0.1:8080") as client:
+        answer = client.retrieve_eval(dataset, {"Q001": ["D003-chunk-1"]}, k=[1, 5])
+        print(answer.metrics["hit_rate@5"].value)
+
+Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
+"""
+
+from befund_client._client import AsyncClient, Client
+from befund_client._errors import (
+    BefundError,
+    ConflictError,
+    FileError,
+    NotFoundError,
+    ProblemError,
+    ResponseError,
+    TransportError,
+)
+from befund_client._exchange import Retry
+from befund_client._files import DatasetFormat, Loaded, Rankings, RankingsFormat, read_dataset, read_ids, read_rankings
+from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
+
+__all__ = [
+    "AsyncClient",
+    "BefundError",
+    "Client",
+    "ConflictError",
+    "DatasetFormat",
+    "DatasetLike",
+    "FileError",
+    "Loaded",
+    "NotFoundError",
+    "ProblemError",
+    "RankingLike",
+    "Rankings",
+    "RankingsFormat",
+    "ResponseError",
+    "RetrieveEvalKeywords",
+    "Retry",
+    "TransportError",
+    "read_dataset",
+    "read_ids",
+    "read_rankings",
+    "retrieve_eval_body",
+]

@@ -1,0 +1,164 @@
+"""The two clients. Their verbs are the same; see `_exchange` for what they share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+
+from befund.contract import Health, Readiness, RetrieveEvalResponse
+from befund_client import _requests
+from befund_client._exchange import Call, Exchange, Retry
+from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords
+from befund_client._settings import resolve
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+
+class Client:
+    """A caller's view of a Befund service.
+
+    Connections are pooled: make one client, use it from any number of threads, and close it (or use `with`).
+
+    Args:
+        url: Address of the service; else BEFUND_URL, else http://127.0.0.1:8080.
+        key: API key; else BEFUND_API_KEY, else none.
+        timeout: Seconds the service may stay silent before the call fails.
+        retry: How connection errors, 429, 502, 503 and 504 are retried.
+        transport: An httpx transport in place of the network.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = 60.0,
+        retry: Retry | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        from befund_client._http import Connection  # httpx is loaded when it is needed, not by the import
+
+        self._retry = retry or Retry()
+        self._connection = Connection(resolve(url, key, timeout), transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    def retrieve_eval(
+        self, dataset: DatasetLike, rankings: Mapping[str, RankingLike], **options: Unpack[RetrieveEvalKeywords]
+    ) -> RetrieveEvalResponse:
+        """Measure rankings against the gold of a data set.
+
+        Args:
+            dataset: The name of a stored data set, a `Dataset`, or the same as plain dicts.
+            rankings: By question id: chunk ids in rank order, entries with score and roles, or a map from id to score.
+            options: `k`, `level`, `run` and the others of `befund.contract.RetrieveEvalOptions`.
+
+        Raises:
+            ProblemError: The service refused the request; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+        """
+        return self._carry_out(_requests.retrieve_eval_call(_requests.retrieve_eval_body(dataset, rankings, **options)))
+
+    def post(self, path: str, body: bytes) -> bytes:
+        """Send a JSON body as it stands and return the answer as it came, for callers that keep the wire form."""
+        return self._carry_out(_requests.post_call(path, body))
+
+    def health(self) -> Health:
+        """Ask whether the service is alive."""
+        return self._carry_out(_requests.health_call())
+
+    def ready(self) -> Readiness:
+        """Ask whether the service can take work, and how its dependencies are."""
+        return self._carry_out(_requests.ready_call())
+
+    def _carry_out(self, call: Call[T]) -> T:
+        headers = call_headers(call)
+        exchange = Exchange(call, self._retry, request_id=headers["X-Request-ID"], started=time.monotonic())
+        while True:
+            outcome = self._connection.send(call, headers)
+            delay = exchange.delay(outcome, now=time.monotonic())
+            if delay is None:
+                return exchange.result(outcome)
+            self._connection.wait(delay)
+
+
+class AsyncClient:
+    """The same verbs for asyncio; see `Client`. One client belongs to one event loop."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = 60.0,
+        retry: Retry | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        from befund_client._http import AsyncConnection  # as in Client
+
+        self._retry = retry or Retry()
+        self._connection = AsyncConnection(resolve(url, key, timeout), transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connection.close()
+
+    async def retrieve_eval(
+        self, dataset: DatasetLike, rankings: Mapping[str, RankingLike], **options: Unpack[RetrieveEvalKeywords]
+    ) -> RetrieveEvalResponse:
+        """Measure rankings against the gold of a data set; see `Client.retrieve_eval`."""
+        body = _requests.retrieve_eval_body(dataset, rankings, **options)
+        return await self._carry_out(_requests.retrieve_eval_call(body))
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Send a JSON body as it stands and return the answer as it came."""
+        return await self._carry_out(_requests.post_call(path, body))
+
+    async def health(self) -> Health:
+        """Ask whether the service is alive."""
+        return await self._carry_out(_requests.health_call())
+
+    async def ready(self) -> Readiness:
+        """Ask whether the service can take work, and how its dependencies are."""
+        return await self._carry_out(_requests.ready_call())
+
+    async def _carry_out(self, call: Call[T]) -> T:
+        headers = call_headers(call)
+        exchange = Exchange(call, self._retry, request_id=headers["X-Request-ID"], started=time.monotonic())
+        while True:
+            outcome = await self._connection.send(call, headers)
+            delay = exchange.delay(outcome, now=time.monotonic())
+            if delay is None:
+                return exchange.result(outcome)
+            await self._connection.wait(delay)
+
+
+def call_headers(call: Call[T]) -> dict[str, str]:
+    """Headers of one call, the same on every attempt, so that the service can tell a repetition from a second call."""
+    headers = {"X-Request-ID": os.urandom(16).hex()}
+    if call.content is not None:
+        headers |= {"Content-Type": "application/json", "Idempotency-Key": os.urandom(16).hex()}
+    return headers

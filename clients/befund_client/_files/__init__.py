@@ -1,0 +1,135 @@
+"""Files people already have, read as data sets and rankings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from befund.contract import Dataset, RankingEntry
+from befund_client._errors import FileError
+from befund_client._files import beir, json_files, tables, trec
+from befund_client._files.records import QUESTION_ID, QUESTION_TEXT
+from befund_client._files.source import Loaded, Source, open_source
+
+__all__ = ["DatasetFormat", "Loaded", "Rankings", "RankingsFormat", "read_dataset", "read_ids", "read_rankings"]
+
+DatasetFormat = Literal["json", "jsonl", "csv", "trec", "beir", "ranx", "flat"]
+RankingsFormat = Literal["json", "jsonl", "csv", "trec", "ranx", "flat"]
+Rankings = dict[str, list[str | RankingEntry]]
+FilePath = str | os.PathLike[str]
+T = TypeVar("T")
+
+DATASET_READERS: dict[str, Callable[[Source], Loaded[Dataset]]] = {
+    "json": json_files.json_dataset,
+    "jsonl": json_files.jsonl_dataset,
+    "csv": tables.csv_dataset,
+    "trec": trec.trec_dataset,
+    "beir": trec.trec_dataset,
+    "ranx": lambda source: json_files.json_dataset(source, shape="ranx"),
+    "flat": lambda source: json_files.json_dataset(source, shape="flat"),
+}
+RANKINGS_READERS: dict[str, Callable[[Source], Loaded[Rankings]]] = {
+    "json": json_files.json_rankings,
+    "jsonl": json_files.jsonl_rankings,
+    "csv": tables.csv_rankings,
+    "trec": trec.trec_rankings,
+    "ranx": lambda source: json_files.json_rankings(source, shape="ranx"),
+    "flat": json_files.json_rankings,
+}
+
+
+def read_dataset(
+    path: FilePath,
+    *,
+    format: DatasetFormat | None = None,
+    queries: FilePath | None = None,
+    split: str | None = None,
+) -> Loaded[Dataset]:
+    """Read a data set: questions with their gold.
+
+    Args:
+        path: A file (JSON, JSONL, CSV, TREC or BEIR qrels; `.gz` too) or a BEIR folder.
+        format: What it is, where content and extension do not tell.
+        queries: Texts of the questions, for judgements that have none: JSONL, or lines of id, tab, text.
+        split: Which of a BEIR folder's qrels to read; `test` unless told.
+
+    Raises:
+        FileError: The file cannot be read as a data set; it names the file, the line and what to do.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return beir.beir_dataset(place, split=split)
+    source = open_source(place)
+    loaded = _reader(DATASET_READERS, format, source)(source)
+    if queries is not None:
+        loaded = beir.with_texts(loaded, json_files.query_texts(open_source(queries)))
+    if not loaded.value.questions:
+        raise source.error("holds no question")
+    return loaded
+
+
+def read_rankings(path: FilePath, *, format: RankingsFormat | None = None) -> Loaded[Rankings]:
+    """Read rankings: the chunks retrieved for each question, in rank order.
+
+    Args:
+        path: A file (JSON, JSONL, CSV or a TREC run; `.gz` too).
+        format: What it is, where content and extension do not tell.
+
+    Raises:
+        FileError: The file cannot be read as rankings; it names the file, the line and what to do.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise FileError(place, "is a folder: give the file that holds the rankings")
+    source = open_source(place)
+    loaded = _reader(RANKINGS_READERS, format, source)(source)
+    if not loaded.value:
+        raise source.error("holds no ranking")
+    return loaded
+
+
+def read_ids(path: FilePath) -> Loaded[list[str]]:
+    """Read chunk ids: a JSON list, the `index_chunk_ids` of a request, or one id a line."""
+    source = open_source(path)
+    if source.data.lstrip()[:1] not in {b"[", b"{"}:
+        lines = (line.strip() for line in source.text.split("\n"))
+        return Loaded([line for line in lines if line], "lines")
+    value = source.json(source.text)
+    if isinstance(value, dict):
+        value = value.get("index_chunk_ids")
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise source.error('holds no list of chunk ids: give ["id", ...] or one id a line')
+    return Loaded(value, "json")
+
+
+def _reader(
+    readers: dict[str, Callable[[Source], Loaded[T]]], format: str | None, source: Source
+) -> Callable[[Source], Loaded[T]]:
+    chosen = format or detect(source)
+    if chosen not in readers:
+        raise ValueError(f"no format {chosen!r}; there are {', '.join(readers)}")
+    return readers[chosen]
+
+
+def detect(source: Source) -> str:
+    """Tell the format from the content, and from the extension where the content fits several."""
+    if source.extension in {".jsonl", ".ndjson"}:
+        return "jsonl"
+    first, _, rest = source.data.lstrip().partition(b"\n")
+    if source.extension == ".json" or first[:1] in {b"{", b"["}:
+        return "jsonl" if first[:1] == b"{" and rest.strip() and _is_whole(source, first.decode()) else "json"
+    if trec.is_beir_qrels(source):
+        return "beir"
+    if source.extension == ".csv" or tables.header_of(source) & {*QUESTION_ID, *QUESTION_TEXT}:
+        return "csv"
+    return "trec"
+
+
+def _is_whole(source: Source, line: str) -> bool:
+    try:
+        source.json(line)
+    except FileError:
+        return False
+    return True

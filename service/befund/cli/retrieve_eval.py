@@ -1,0 +1,278 @@
+"""`befund retrieve-eval`: measure rankings from files, through a service or in this process."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import time
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import msgspec
+
+from befund.contract import Dataset, Level, RetrieveEvalResponse
+from befund.core import errors
+from befund.terminal.text import counted, literal
+from befund_client import (
+    BefundError,
+    Client,
+    DatasetFormat,
+    Loaded,
+    ProblemError,
+    Rankings,
+    RankingsFormat,
+    RetrieveEvalKeywords,
+    read_dataset,
+    read_ids,
+    read_rankings,
+    retrieve_eval_body,
+)
+
+MEASURED, NOT_MEASURABLE, FAILED = 0, 2, 3
+UNMEASURABLE_STATUSES = frozenset({409, 422})
+LARGEST_CUTOFF = 100_000
+FILE_EXTENSIONS = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".trec", ".qrels", ".gz"})
+
+EPILOG = """\
+files:
+  The format is told by content and extension. Data sets: JSON ({"questions": [...]}, a whole request, ranx qrels, a
+  flat list), JSONL, CSV, TREC qrels, a BEIR folder. Rankings: JSON, JSONL, CSV, a TREC run. Any of them may be gzipped.
+  In CSV, a cell that holds several ids separates them by | or is a JSON list; rankings have the columns question_id,
+  chunk_id and rank (else the order of the rows counts), and may have score and roles.
+
+examples:
+  befund retrieve-eval --dataset questions.jsonl --rankings run.json --k 1,5
+  befund retrieve-eval --dataset my.qrels --queries topics.tsv --rankings my.run
+  befund retrieve-eval --dataset scifact/ --split test --rankings my.run --url http://127.0.0.1:8080
+
+exit code: 0 measured, 2 not measurable, 3 usage or service error
+"""
+
+
+class FileRead(msgspec.Struct, frozen=True):
+    """A file that was read: what it held in a few words, and the reader's notes."""
+
+    summary: str
+    notes: tuple[str, ...]
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line names, read."""
+
+    dataset: Dataset | str
+    rankings: Rankings
+    options: RetrieveEvalKeywords
+    files: list[FileRead]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Texts of the questions, where a file holds them."""
+        return {} if isinstance(self.dataset, str) else {each.id: each.question for each in self.dataset.questions}
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be."""
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "retrieve-eval",
+        help="measure rankings against the gold of a data set",
+        description="Measure rankings against the gold of a data set.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_inputs(parser)
+    _add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print, and return the exit code."""
+    try:
+        inputs = _read(arguments)
+        wire = _measure(arguments, inputs)
+        answer = _decoded(wire)
+    except ProblemError as error:
+        return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
+    except errors.ContradictionError as error:
+        return _fail(error, NOT_MEASURABLE)
+    except (UsageError, BefundError, errors.BefundError) as error:
+        return _fail(error, FAILED)
+    if arguments.json:
+        _print_json(wire, inputs)
+    else:
+        _print_report(answer, inputs, largest=max(arguments.k))
+    return MEASURED if answer.questions.eligible else NOT_MEASURABLE
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    inputs = parser.add_argument_group("what is measured")
+    inputs.add_argument("--dataset", required=True, metavar="FILE|NAME", help="a file, a BEIR folder, or a stored set")
+    inputs.add_argument("--rankings", required=True, metavar="FILE", help="what was retrieved for each question")
+    inputs.add_argument("--format", choices=get_args(DatasetFormat), help="format of the data set, if not told")
+    inputs.add_argument("--rankings-format", choices=get_args(RankingsFormat), help="format of the rankings")
+    inputs.add_argument(
+        "--queries", metavar="FILE", help="texts of the questions for TREC qrels (JSONL, or id<TAB>text)"
+    )
+    inputs.add_argument("--index-chunk-ids", metavar="FILE", help="what the index holds: a JSON list, or an id a line")
+    inputs.add_argument("--split", help="only this split; in a BEIR folder it names the file in qrels/")
+    inputs.add_argument("--tag", action="append", default=[], help="only questions with this tag (may be repeated)")
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    options = parser.add_argument_group("how")
+    options.add_argument("--k", type=_cutoffs, default=[1, 3, 5, 10], metavar="1,3,5,10", help="rank cutoffs")
+    options.add_argument("--level", choices=get_args(Level), help="score chunk ids or evidence ids")
+    options.add_argument("--metrics", type=_names, metavar="ndcg,recall@5", help="only these metrics")
+    options.add_argument("--confidence", type=float, metavar="0.95", help="level of the intervals")
+    options.add_argument("--seed", type=int, metavar="7", help="seed of the bootstrap")
+    options.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
+    options.add_argument("--run", dest="run_name", metavar="NAME", help="store the measurement under this name")
+    options.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
+    options.add_argument("--url", help="the service to ask; else BEFUND_URL, else measure in this process")
+    options.add_argument("--json", action="store_true", help="print the response as it came")
+
+
+def _cutoffs(text: str) -> list[int]:
+    try:
+        cutoffs = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of cutoffs; write it like 1,3,5,10") from None
+    if cutoffs[0] < 1 or cutoffs[-1] > LARGEST_CUTOFF:
+        raise argparse.ArgumentTypeError(f"a cutoff is between 1 and {LARGEST_CUTOFF:,}")
+    return cutoffs
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _read(arguments: argparse.Namespace) -> Inputs:
+    files = []
+    dataset: Dataset | str = arguments.dataset
+    if _is_file(arguments.dataset):
+        loaded = read_dataset(
+            arguments.dataset, format=arguments.format, queries=arguments.queries, split=arguments.split
+        )
+        dataset = loaded.value
+        files.append(_file_read(arguments.dataset, loaded, counted(len(dataset.questions), "question")))
+    rankings = read_rankings(arguments.rankings, format=arguments.rankings_format)
+    files.append(_file_read(arguments.rankings, rankings, counted(len(rankings.value), "ranking")))
+    return Inputs(dataset=dataset, rankings=rankings.value, options=_options(arguments), files=files)
+
+
+def _file_read(path: str, loaded: Loaded[Any], size: str) -> FileRead:
+    return FileRead(f"{path} ({loaded.format}): {size}", loaded.notes)
+
+
+def _is_file(given: str) -> bool:
+    """Whether a file is meant: it is there, or it is named like one. A plain folder does not hide a stored set."""
+    path = Path(given)
+    named_like_one = path.suffix.lower() in FILE_EXTENSIONS or os.sep in given
+    return path.is_file() or (path / "queries.jsonl").is_file() or named_like_one
+
+
+def _options(arguments: argparse.Namespace) -> RetrieveEvalKeywords:
+    options: dict[str, Any] = {
+        "k": arguments.k,
+        "level": arguments.level,
+        "split": arguments.split,
+        "tags": arguments.tag or None,
+        "metrics": arguments.metrics,
+        "confidence": arguments.confidence,
+        "seed": arguments.seed,
+        "run": arguments.run_name,
+        "replace_run": arguments.replace_run,
+        "config": _config(arguments.config) if arguments.config else None,
+        "index_chunk_ids": read_ids(arguments.index_chunk_ids).value if arguments.index_chunk_ids else None,
+    }
+    return cast(RetrieveEvalKeywords, options)
+
+
+def _config(path: str) -> dict[str, Any]:
+    try:
+        config: dict[str, Any] = msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: --config takes a JSON object ({error})") from error
+    return config
+
+
+def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
+    body = retrieve_eval_body(inputs.dataset, inputs.rankings, **inputs.options)
+    url = arguments.url if arguments.url is not None else os.environ.get("BEFUND_URL", "")
+    if url:
+        with _progress():
+            return _ask(url, body)
+    if arguments.run_name:
+        raise UsageError("--run stores a measurement, which needs a service: name it with --url or BEFUND_URL")
+    print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
+    with _progress():
+        return _measure_here(body)
+
+
+def _ask(url: str, body: bytes) -> bytes:
+    try:
+        client = Client(url)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    with client:
+        return client.post("/retrieve-eval", body)
+
+
+def _measure_here(body: bytes) -> bytes:
+    from befund.usecases.retrieve import evaluate_retrieval  # needs the server extra
+
+    return msgspec.json.encode(evaluate_retrieval(body, clock=time.perf_counter))
+
+
+def _decoded(wire: bytes) -> RetrieveEvalResponse:
+    try:
+        return msgspec.json.decode(wire, type=RetrieveEvalResponse)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"the answer is not what the contract says ({error}): is this a Befund service?") from error
+
+
+def _progress() -> AbstractContextManager[Any]:
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status("measuring")
+
+
+def _print_json(wire: bytes, inputs: Inputs) -> None:
+    for file in inputs.files:
+        for line in (file.summary, *file.notes):
+            print(f"befund: {literal(line)}", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(wire + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from befund.terminal.retrieval import below, report, section
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone still gets its tables
+    console = Console(markup=False, emoji=False, highlight=False)
+    read = (below(Text(literal(file.summary)), *(Text(literal(note)) for note in file.notes)) for file in inputs.files)
+    console.print(section("Read", *read))
+    for part in report(answer, texts=inputs.texts, largest=largest, width=console.width):
+        console.print(part)
+    if answer.run is not None:
+        console.print(Text(f"Stored as run {literal(answer.run)}"))
+
+
+def _fail(error: Exception, code: int) -> int:
+    print(f"befund: {literal(str(error))}", file=sys.stderr)
+    return code
