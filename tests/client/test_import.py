@@ -10,7 +10,7 @@ print(*sorted(name for name in sys.modules if name.startswith("befund")))
 
 
 def _loaded() -> tuple[set[str], set[str]]:
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)  # noqa: S603 our own text
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     packages, ours = done.stdout.splitlines()
     return set(packages.split()), set(ours.split())
 
