@@ -8,6 +8,7 @@ and a heading stays with what it heads.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -35,14 +36,15 @@ class Chunk:
 def split_markdown(
     text: str, *, document_id: str, max_characters: int = DEFAULT_MAX_CHARACTERS, overlap: int = 0
 ) -> list[Chunk]:
-    """Cut a Markdown document into chunks named `{document_id}-chunk-1`, `-2`, … in reading order.
+    r"""Cut a Markdown document into chunks named `{document_id}-chunk-1`, `-2`, … in reading order.
 
     A chunk holds at most `max_characters` characters, plus the headings that moved into it because they would have
     closed the chunk before. `overlap` characters at most are repeated from one chunk to the next. A document without
     text has no chunks.
 
-    >>> [(chunk.id, chunk.text) for chunk in split_markdown("---\\nid: D1\\n---\\n# Limits\\n\\nTen.", document_id="D1")]
-    [('D1-chunk-1', '# Limits\\n\\nTen.')]
+    >>> text = "---\nid: D1\n---\n# Limits\n\nTen devices."
+    >>> [(chunk.id, chunk.text) for chunk in split_markdown(text, document_id="D1")]
+    [('D1-chunk-1', '# Limits\n\nTen devices.')]
     """
     if max_characters < 1:
         raise ValueError(f"max_characters is {max_characters}; it must be at least 1")
@@ -71,28 +73,31 @@ def front_matter_length(text: str) -> int:
 
 
 def _keep_headings_with_text(body: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Move every heading that closes a chunk to the start of the next; at the end of the document it stays behind."""
+    """Move headings that close a chunk to the start of the next; at the end of the document they stay behind."""
     headings = _heading_spans(body)
     kept: list[tuple[int, int]] = []
     carried: int | None = None
     for start, end in spans:
         begin = start if carried is None else min(start, carried)
-        until = _end_without_headings(body, headings, begin, end)
-        carried = next((first for first, _ in headings if first >= until), None) if until < end else None
+        carried = _closing_headings(body, headings, begin, end)
+        until = end if carried is None else begin + len(body[begin:carried].rstrip())
         if until > begin:
             kept.append((begin, until))
-    if carried is not None and spans:
-        last_end = spans[-1][1]
-        kept = [*kept[:-1], (kept[-1][0], last_end)] if kept else [(carried, last_end)]
+    if carried is not None:
+        begin = kept.pop()[0] if kept else carried
+        kept.append((begin, spans[-1][1]))
     return kept
 
 
-def _end_without_headings(body: str, headings: list[tuple[int, int]], start: int, end: int) -> int:
-    """Where the chunk `start:end` ends once the headings at its end are taken off; `start` if it is headings only."""
-    for first, last in reversed(headings):
-        if start <= first and last <= end and not body[last:end].strip():
-            end = start + len(body[start:first].rstrip())
-    return end
+def _closing_headings(body: str, headings: list[tuple[int, int]], start: int, end: int) -> int | None:
+    """Where the headings begin that close the chunk `start:end` with no text after them; None if text closes it."""
+    first: int | None = None
+    for index in range(bisect_left(headings, (end, end)) - 1, -1, -1):
+        begin, until = headings[index]
+        if begin < start or body[until : end if first is None else first].strip():
+            break
+        first = begin
+    return first
 
 
 def _heading_spans(body: str) -> list[tuple[int, int]]:
@@ -102,7 +107,7 @@ def _heading_spans(body: str) -> list[tuple[int, int]]:
     lines: list[tuple[int, str]] = []
     position = 0
     for line in body.splitlines(keepends=True):
-        content = line.rstrip("\r\n")
+        content = line.rstrip()
         marker = _FENCE.match(content)
         if fence:
             closes = marker and marker[1].startswith(fence) and not marker[2].strip()
