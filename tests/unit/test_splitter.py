@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from befund.adapters.splitter import DEFAULT_MAX_CHARACTERS, Chunk, front_matter_length, split_markdown
@@ -105,7 +107,7 @@ def test_a_hash_without_a_space_is_no_heading() -> None:
 
 def test_overlap_repeats_the_end_of_a_chunk() -> None:
     chunks = split_markdown(SENTENCES, document_id="D001", max_characters=120, overlap=60)
-    assert all(later.start < earlier.end for earlier, later in zip(chunks, chunks[1:], strict=False))
+    assert all(later.start < earlier.end for earlier, later in pairwise(chunks))
 
 
 def test_the_same_text_gives_the_same_chunks() -> None:

@@ -78,11 +78,14 @@ def _keep_headings_with_text(body: str, spans: list[tuple[int, int]]) -> list[tu
     kept: list[tuple[int, int]] = []
     carried: int | None = None
     for start, end in spans:
+        closing = _closing_headings(body, headings, start, end)
+        if carried is not None and closing is not None and not body[start:closing].strip():
+            continue
         begin = start if carried is None else min(start, carried)
-        carried = _closing_headings(body, headings, begin, end)
-        until = end if carried is None else begin + len(body[begin:carried].rstrip())
+        until = end if closing is None else begin + len(body[begin:closing].rstrip())
         if until > begin:
             kept.append((begin, until))
+        carried = closing
     if carried is not None:
         begin = kept.pop()[0] if kept else carried
         kept.append((begin, spans[-1][1]))
