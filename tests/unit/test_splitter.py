@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from befund.adapters.splitter import DEFAULT_MAX_CHARACTERS, Chunk, front_matter_length, split_markdown
 
+DOCUMENTS = Path(__file__).resolve().parents[2] / "data" / "teralune" / "documents"
 SENTENCES = "\n\n".join(f"Paragraph {number} says something about number {number}." for number in range(1, 21))
 
 
@@ -118,3 +120,17 @@ def test_the_same_text_gives_the_same_chunks() -> None:
 def test_impossible_sizes_are_refused(max_characters: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="it must be at least"):
         split_markdown("text", document_id="D001", max_characters=max_characters, overlap=overlap)
+
+
+@pytest.mark.parametrize("overlap", [0, 50])
+@pytest.mark.parametrize("max_characters", [150, 300, 700, 1500])
+def test_real_documents_lose_nothing_and_no_chunk_closes_with_a_heading(max_characters: int, overlap: int) -> None:
+    for path in sorted(DOCUMENTS.glob("*.md")):
+        source = path.read_text(encoding="utf-8")
+        chunks = split_markdown(source, document_id=path.stem, max_characters=max_characters, overlap=overlap)
+        end = front_matter_length(source)
+        for chunk in chunks:
+            assert not source[end : chunk.start].strip()
+            assert not chunk.text.splitlines()[-1].startswith("#")
+            end = chunk.end
+        assert not source[end:].strip()
