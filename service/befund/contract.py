@@ -29,8 +29,8 @@ Gain = Literal["linear", "exp2"]
 IntervalMethod = Literal["wilson", "bootstrap", "student", "too_few"]
 
 
-class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of everything a caller sends: an unknown field is an error, never ignored."""
+class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of everything a caller sends: an unknown field is an error, never ignored; defaults are not sent."""
 
 
 class Response(Struct, frozen=True, kw_only=True):

@@ -76,7 +76,7 @@ class Run:
         for question in unknown:
             if not 1 <= len(question) <= 512:
                 raise MalformedRequestError(
-                    f"A key of retrieval.rankings has {len(question)} characters. Question ids have 1 to 512."
+                    f"A question id of {len(question)} characters", "Ids have 1 to 512.", pointer="/retrieval/rankings"
                 )
             self._read(question)
         if unknown and len(unknown) == len(self._rankings):
