@@ -6,7 +6,7 @@ from typing import cast
 
 from msgspec import Raw, Struct
 
-from befund.contract import QuestionFields
+from befund.contract import ProblemDetail, QuestionFields
 from befund.core.decoding import escape
 from befund.core.eligibility import Gold
 from befund.core.errors import BefundError, ContradictionError, MalformedRequestError
@@ -64,7 +64,9 @@ class Run:
     @cached_property
     def uses_roles(self) -> bool:
         """Whether any chunk of any ranking says who may read it; from then on, one that does not is denied."""
-        return any(b'"roles"' in bytes(raw) and read_ranking(raw).names_roles for raw in self._rankings.values())
+        return any(
+            _may_name_roles(bytes(raw)) and self._read(question).names_roles for question, raw in self._rankings.items()
+        )
 
     def count_unknown(self, known: Collection[str]) -> int:
         """How many rankings belong to none of the known questions.
@@ -75,8 +77,9 @@ class Run:
         unknown = [question for question in self._rankings if question not in known]
         for question in unknown:
             if not 1 <= len(question) <= 512:
+                detail = f"A key of retrieval.rankings has {len(question)} characters. Question ids have 1 to 512."
                 raise MalformedRequestError(
-                    f"A key of retrieval.rankings has {len(question)} characters. Question ids have 1 to 512."
+                    detail, places=[ProblemDetail(pointer="/retrieval/rankings", detail=detail)]
                 )
             self._read(question)
         if unknown and len(unknown) == len(self._rankings):
@@ -94,3 +97,7 @@ class Run:
         except BefundError as error:
             error.move_below(f"/retrieval/rankings/{escape(question)}")
             raise
+
+
+def _may_name_roles(ranking: bytes) -> bool:
+    return b'"roles"' in ranking or b"\\u" in ranking  # a key may be written with escapes

@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 
 _WORD = 8
 _PADDING = bytes(LONGEST + _WORD)
-_QUOTE, _COMMA, _SPACE = b'", '
+_QUOTE, _COMMA, _SPACE, _OPEN = b'", ['
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD + 1)], dtype=np.uint64)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -58,7 +58,8 @@ def scan(rankings: Sequence[Raw], judged: Sequence[Sequence[str]]) -> Scan:
     strings, gold = _plain_strings(parts), _gold_strings(judged)
     if strings is None or gold is None:
         return _nothing_seen(len(parts))
-    hashes, known = strings.hashes(), gold.hashes()
+    longest = max(strings.longest, gold.longest)
+    hashes, known = strings.hashes(longest), gold.hashes(longest)
     place, which = _matches(hashes, known)
     if not strings.same(place, gold, which):
         return _nothing_seen(len(parts))
@@ -88,6 +89,11 @@ class _Strings(Struct, frozen=True):
         """For each question the position of its first string."""
         return np.cumsum(self.count) - self.count
 
+    @property
+    def longest(self) -> int:
+        """The length of the longest string; 0 if there are none."""
+        return int(self.length.max(initial=0))
+
     def owner(self, positions: Integers) -> Integers:
         """The questions that the strings at these positions belong to."""
         return np.searchsorted(np.cumsum(self.count), positions, side="right")
@@ -101,11 +107,11 @@ class _Strings(Struct, frozen=True):
             value &= _MASKS[np.clip(length - offset, 0, _WORD)]
         return value
 
-    def hashes(self) -> Hashes:
-        """A hash of each string and its question."""
+    def hashes(self, longest: int) -> Hashes:
+        """A hash of each string and its question; comparable between strings that are hashed for the same `longest`."""
         seeds = np.arange(1, len(self.count) + 1, dtype=np.uint64) * _MULTIPLIER
         value = np.repeat(seeds, self.count)
-        for offset in range(0, int(self.length.max(initial=0)), _WORD):
+        for offset in range(0, longest, _WORD):
             value ^= self.word(offset)
             value *= _MULTIPLIER
             value ^= value >> _HALF
@@ -140,7 +146,9 @@ def _plain_strings(parts: list[bytes]) -> _Strings | None:
     filled = count > 0
     opens = start[(until - count)[filled]] - (end - size)[filled] == len('["')
     closes = end[filled] - stop[until[filled] - 1] == len('"]')
-    framed = opens.all() and closes.all() and (size[~filled] == len("[]")).all()
+    begin = (end - size)[~filled]
+    empty = (size[~filled] == len("[]")) & (content[begin] == _OPEN)
+    framed = opens.all() and closes.all() and empty.all()
     between = len(length) - int(filled.sum())
     if not framed or _separators(content, start, stop) < between:
         return None
