@@ -12,6 +12,7 @@ process of its own.
 """
 
 import argparse
+import gc
 import math
 import random
 import statistics
@@ -149,6 +150,8 @@ def table_of(questions: int, *, rounds: int) -> Table:
     """Contenders in turn on one body."""
     body = make_body(questions)
     check_agreement(body)
+    gc.collect()
+    gc.freeze()  # what the peers' imports left behind is nobody's cost
     times: dict[str, list[float]] = {name: [] for name in CONTENDERS}
     for _ in range(rounds):
         for name, contender in CONTENDERS.items():

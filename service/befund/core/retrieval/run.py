@@ -59,12 +59,14 @@ class Run:
             else self._rankings.get(question.id, _NO_RANKING)
             for question, _ in questions
         ]
-        return scan(raws, [list(gold.grades) for _, gold in questions])
+        return scan(raws, [gold.grades for _, gold in questions])
 
     @cached_property
     def uses_roles(self) -> bool:
         """Whether any chunk of any ranking says who may read it; from then on, one that does not is denied."""
-        return any(b'"roles"' in bytes(raw) and read_ranking(raw).names_roles for raw in self._rankings.values())
+        return any(
+            _may_name_roles(bytes(raw)) and self._read(question).names_roles for question, raw in self._rankings.items()
+        )
 
     def count_unknown(self, known: Collection[str]) -> int:
         """How many rankings belong to none of the known questions.
@@ -94,3 +96,7 @@ class Run:
         except BefundError as error:
             error.move_below(f"/retrieval/rankings/{escape(question)}")
             raise
+
+
+def _may_name_roles(ranking: bytes) -> bool:
+    return b'"roles"' in ranking or b"\\u" in ranking  # a key may be written with escapes
