@@ -28,7 +28,7 @@ def commands_with_output(document: Path) -> list[tuple[str, str]]:
 def run(shell: str, folder: Path) -> str:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
     environ |= {"PATH": f"{Path(sys.executable).parent}:{environ['PATH']}", "COLUMNS": "80"}
-    done = subprocess.run(["bash", "-euc", shell], cwd=folder, env=environ, capture_output=True, text=True)
+    done = subprocess.run(["/bin/sh", "-euc", shell], cwd=folder, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
 
@@ -36,7 +36,9 @@ def run(shell: str, folder: Path) -> str:
 COMMANDS = [(document, *pair) for document in DOCUMENTS for pair in commands_with_output(document)]
 
 
-@pytest.mark.parametrize(("document", "shell", "text"), COMMANDS, ids=[f"{d.name}-{n}" for n, (d, *_) in enumerate(COMMANDS)])
+@pytest.mark.parametrize(
+    ("document", "shell", "text"), COMMANDS, ids=[f"{d.name}-{n}" for n, (d, *_) in enumerate(COMMANDS)]
+)
 def test_a_command_prints_what_stands_below_it(document: Path, shell: str, text: str, tmp_path: Path) -> None:
     assert run(shell, tmp_path) == text.strip()
 
