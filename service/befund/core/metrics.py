@@ -131,10 +131,19 @@ class Rankings:
         """The sum of the weights of each question."""
         return np.bincount(question, weights=weight, minlength=len(self)).astype(np.float64, copy=False)
 
+    @cached_property
+    def _best_grade(self) -> Values:
+        first = self.ideal.where(self.ideal.rank == 1)
+        return self.total(first.question, first.grade)
+
     def discounted_gain(self, items: "Items", k: int) -> Values:
-        """Sum of gain / log2(rank + 1) over each question's items down to rank k."""
+        """Sum of gain / log2(rank + 1) over each question's items down to rank k, in units of its own.
+
+        The unit is the best grade, or 2 to the best grade, which keeps any finite grade from overflowing.
+        """
         items = items.where((items.rank <= k) & (items.grade > 0))
-        gain = items.grade if self._gain == "linear" else np.exp2(items.grade) - 1
+        best = self._best_grade[items.question]
+        gain = items.grade / best if self._gain == "linear" else np.exp2(items.grade - best) - np.exp2(-best)
         return self.total(items.question, gain / np.log2(items.rank + 1))
 
 
