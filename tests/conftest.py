@@ -5,10 +5,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from msgspec import Struct
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 START_SECONDS = 30
 
 
@@ -62,3 +64,12 @@ def serve() -> Iterator[Serve]:
     """Start services that a test configures or ends itself."""
     with ExitStack() as stack:
         yield lambda *arguments, **settings: stack.enter_context(running_service(*arguments, **settings))
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    """Files and figures of other tools: BEFUND_REFERENCE/ir, else `shared/reference/ir` beside the checkout."""
+    folder = Path(os.environ.get("BEFUND_REFERENCE", CHECKOUT.parent / "shared" / "reference")) / "ir"
+    if not folder.is_dir():
+        pytest.skip(f"REFERENCE FILES ARE MISSING: no {folder}; set BEFUND_REFERENCE to where they are")
+    return folder

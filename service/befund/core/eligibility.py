@@ -1,6 +1,6 @@
 """From what an expert marked to chunk ids, and which questions can be scored on retrieval at all."""
 
-import sys
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from befund.contract import Exclusion, QuestionFields
 from befund.core.errors import ContradictionError
 
-ANY_POSITIVE_GRADE = sys.float_info.min
+ANY_POSITIVE_GRADE = math.ulp(0.0)
 """The relevance level at which every grade above 0 counts as relevant."""
 
 Grades = Mapping[str, float]

@@ -9,7 +9,6 @@ its first k. Each function returns one value a question, in the order the questi
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -19,8 +18,6 @@ from befund.contract import Gain
 from befund.core.eligibility import ANY_POSITIVE_GRADE
 
 Values = NDArray[np.float64]
-
-_FEW_GRADES = 32
 
 
 class Rankings:
@@ -99,6 +96,16 @@ class Rankings:
         return position_in_question(self.relevant.question)
 
     @cached_property
+    def ideal(self) -> "Items":
+        """Every item with a gain, each question's best first; the rank is the one it has in an ideal ranking."""
+        grade = _floats(self._judged_grades)
+        question = np.repeat(np.arange(len(self)), self._judged)
+        gaining = grade > 0
+        grade, question = grade[gaining], question[gaining]
+        order = np.lexsort((-grade, question))
+        return Items(question, position_in_question(question), grade[order])
+
+    @cached_property
     def relevant_count(self) -> NDArray[np.int64]:
         """R: how many relevant items each question has, retrieved or not."""
         relevant = _floats(self._judged_grades) >= self.relevance_level
@@ -124,33 +131,20 @@ class Rankings:
         """The sum of the weights of each question."""
         return np.bincount(question, weights=weight, minlength=len(self)).astype(np.float64, copy=False)
 
-    def discounted_gain(self, k: int) -> Values:
-        """DCG@k: sum of gain / log2(rank + 1) over each question's retrieved items down to rank k."""
-        items = self.found.where((self.found.rank <= k) & (self.found.grade > 0))
-        return self.total(items.question, self._gain_of(items.grade) / np.log2(items.rank + 1))
+    @cached_property
+    def _best_grade(self) -> Values:
+        first = self.ideal.where(self.ideal.rank == 1)
+        return self.total(first.question, first.grade)
 
-    def ideal_discounted_gain(self, k: int) -> Values:
-        """DCG@k of each question's gold, best first."""
-        grade = _floats(self._judged_grades)
-        question = np.repeat(np.arange(len(self)), self._judged)
-        grade, question = grade[grade > 0], question[grade > 0]
-        discounts = np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
-        values = np.unique(grade)[::-1]
-        if len(values) > _FEW_GRADES:
-            order = np.lexsort((-grade, question))
-            rank = np.minimum(position_in_question(question), k + 1)
-            discount = np.append(np.diff(discounts), 0.0)[rank - 1]
-            return self.total(question, self._gain_of(grade[order]) * discount)
-        ideal = np.zeros(len(self))
-        taken = np.zeros(len(self), dtype=np.int64)
-        for value in values:  # the items of one grade take the next ranks together
-            until = np.minimum(taken + self.count(question[grade == value]), k)
-            ideal += self._gain_of(value) * (discounts[until] - discounts[taken])
-            taken = until
-        return ideal
+    def discounted_gain(self, items: "Items", k: int) -> Values:
+        """Sum of gain / log2(rank + 1) over each question's items down to rank k, in units of its own.
 
-    def _gain_of(self, grade: Any) -> Any:
-        return grade if self._gain == "linear" else np.exp2(grade) - 1
+        The unit is the best grade, or 2 to the best grade, which keeps any finite grade from overflowing.
+        """
+        items = items.where((items.rank <= k) & (items.grade > 0))
+        best = self._best_grade[items.question]
+        gain = items.grade / best if self._gain == "linear" else np.exp2(items.grade - best) - np.exp2(-best)
+        return self.total(items.question, gain / np.log2(items.rank + 1))
 
 
 class Items(Struct, frozen=True):
@@ -233,8 +227,8 @@ def ndcg(rankings: Rankings, k: int) -> Values:
     >>> ndcg(rankings_of([("BA", {"A": 3, "B": 1})]), 2).round(4).tolist()
     [0.7967]
     """
-    ideal = rankings.ideal_discounted_gain(k)
-    return np.divide(rankings.discounted_gain(k), ideal, out=np.zeros_like(ideal), where=ideal > 0)
+    ideal = rankings.discounted_gain(rankings.ideal, k)
+    return np.divide(rankings.discounted_gain(rankings.found, k), ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
 
 def judged(rankings: Rankings, k: int) -> Values:

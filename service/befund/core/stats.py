@@ -26,7 +26,7 @@ class Interval(Struct, frozen=True):
 def mean_intervals(
     columns: list[NDArray[np.float64]], *, yes_or_no: list[bool], confidence: float, seed: int
 ) -> list[Interval]:
-    """Intervals for the means of several metrics measured on the same questions.
+    """Intervals for the means of several metrics, all in 0..1, measured on the same questions.
 
     Wilson's for 0/1 metrics; for the others the percentile bootstrap over questions (`RESAMPLES` resamples, the same
     ones for every metric of a call), Student's from 2,000 questions on; none below ten.
@@ -45,7 +45,8 @@ def mean_intervals(
         if yes_or_no[i]:
             by_column[i] = Interval(wilson(int(values.sum()), n, confidence=confidence), "wilson")
         elif n >= ENOUGH_FOR_STUDENT:
-            by_column[i] = Interval(student(values, confidence=confidence), "student")
+            low, high = student(values, confidence=confidence)
+            by_column[i] = Interval((max(0.0, low), min(1.0, high)), "student")
     rest = [i for i in range(len(columns)) if i not in by_column]
     limits = bootstrap([columns[i] for i in rest], confidence=confidence, seed=seed)
     by_column.update({i: Interval(pair, "bootstrap") for i, pair in zip(rest, limits, strict=True)})

@@ -1,22 +1,12 @@
-"""Files that other tools wrote. They are not part of this checkout; see `reference`."""
+"""Files that other tools wrote. They are not part of this checkout; see the fixture `reference`."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from befund_client import FileError, read_dataset, read_rankings
 
-CHECKOUT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def reference() -> Path:
-    """The reference folder: BEFUND_REFERENCE, else `shared/reference` beside the checkout."""
-    folder = Path(os.environ.get("BEFUND_REFERENCE", CHECKOUT.parent / "shared" / "reference"))
-    if not (folder / "ir").is_dir():
-        pytest.skip(f"REFERENCE FILES ARE MISSING: no {folder / 'ir'}; set BEFUND_REFERENCE to where they are")
-    return folder / "ir"
+DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +62,7 @@ def test_what_is_not_read_says_what_to_convert(reference: Path, name: str) -> No
         read_rankings(reference / "ranx" / "test_data" / name)
 
 
-def test_the_published_request_is_read_for_both(reference: Path) -> None:
-    request = reference.parent / "published_tables" / "smoke_run.json"
+def test_the_published_request_is_read_for_both() -> None:
+    request = DATA / "published_tables" / "smoke_run.json"
     assert len(read_dataset(request).value.questions) == 25
     assert len(read_rankings(request).value) == 25

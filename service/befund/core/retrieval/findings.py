@@ -120,7 +120,8 @@ def _ranking_gap(cases: Cases, cutoffs: Collection[int]) -> Iterator[Finding]:
     smallest, largest = min(cutoffs), max(cutoffs)
     if not cases.eligible or smallest == largest:
         return
-    early, late = recall(cases.rankings, smallest), recall(cases.rankings, largest)
+    rankings = cases.rankings if cases.items is None else cases.items
+    early, late = recall(rankings, smallest), recall(rankings, largest)
     if late.mean() >= REACHED_LATE and early.mean() <= MISSED_EARLY * late.mean():
         yield Finding(
             code="RANKING_GAP",
