@@ -34,7 +34,7 @@ def test_help_works_without_the_server_extra() -> None:
     assert "serve" in finished.stdout
 
 
-@pytest.mark.parametrize("command", [["serve"], ["openapi"]])
+@pytest.mark.parametrize("command", [["serve"], ["openapi"], ["demo"]])
 def test_a_missing_extra_is_one_clear_line(command: list[str]) -> None:
     finished = without_server_extra(*command)
     assert finished.returncode == 3
