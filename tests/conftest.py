@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import pytest
 from msgspec import Struct
@@ -19,11 +21,13 @@ class Process(Struct):
 
     popen: subprocess.Popen[str]
     url: str
+    log: IO[str]
 
     def end(self) -> tuple[int, list[str]]:
         """Wait for the end; give the exit code and the lines logged."""
-        _, stderr = self.popen.communicate(timeout=START_SECONDS)
-        return self.popen.returncode, stderr.splitlines()
+        self.popen.communicate(timeout=START_SECONDS)
+        self.log.seek(0)
+        return self.popen.returncode, self.log.read().splitlines()
 
 
 Serve = Callable[..., "Process"]
@@ -33,23 +37,26 @@ Serve = Callable[..., "Process"]
 def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
     """Run `befund serve` on a free port, with these BEFUND_ settings and none of the environment's."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
-    popen = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
-        env={**environ, **settings},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert popen.stdout is not None
-        line = popen.stdout.readline()
-        prefix = "Befund listens on "
-        if not line.startswith(prefix):
-            pytest.fail(f"befund serve did not start: {line}{popen.communicate()[1]}")
-        yield Process(popen, line.removeprefix(prefix).strip())
-    finally:
-        popen.kill()
-        popen.communicate()
+    with TemporaryFile("w+") as log:  # a pipe that nobody reads would fill up and stop the service
+        popen = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
+            env={**environ, **settings},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+        try:
+            assert popen.stdout is not None
+            line = popen.stdout.readline()
+            prefix = "Befund listens on "
+            if not line.startswith(prefix):
+                popen.communicate()
+                log.seek(0)
+                pytest.fail(f"befund serve did not start: {line}{log.read()}")
+            yield Process(popen, line.removeprefix(prefix).strip(), log)
+        finally:
+            popen.kill()
+            popen.communicate()
 
 
 @pytest.fixture(scope="session")

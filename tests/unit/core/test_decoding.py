@@ -26,16 +26,16 @@ def test_a_message_is_taken_apart(message: str, expected: tuple[str, str]) -> No
     ("raw", "pointer", "said"),
     [
         (b'{"a": [1, "x"]}', "/", "Expected `int`, got `str`"),
-        (b'{"a": [1', "", "not JSON"),
-        (b'{"\xff": [1]}', "", "not JSON"),
-        (b"", "", "not JSON"),
-        (b'{"a": [NaN]}', "", "not JSON"),
+        (b'{"a": [1', "", "This is not JSON in UTF-8: "),
+        (b'{"\xff": [1]}', "", "This is not JSON in UTF-8: "),
+        (b"", "", "This is not JSON in UTF-8: "),
+        (b'{"a": [NaN]}', "", "This is not JSON in UTF-8: "),
     ],
 )
 def test_what_does_not_decode_says_where(raw: bytes, pointer: str, said: str) -> None:
     with pytest.raises(MalformedRequestError) as caught:
         decode(raw, NUMBERS)
-    assert [place.detail for place in caught.value.places] == [said]
+    assert [place.detail.startswith(said) for place in caught.value.places] == [True]
     assert caught.value.places[0].pointer == pointer.rstrip("/")
 
 

@@ -82,7 +82,7 @@ class Cases:
         sighting = look.sighting or NOTHING_RETRIEVED
         exclusion = self._exclude(question, gold)
         if exclusion is None:
-            number = self._begin(question, gold, returned=sighting.returned)
+            number = self._begin(question, gold, sighting.returned)
             self.rankings.find(number, sighting.ranks, [gold.grades[chunk] for chunk in sighting.found])
             if self.items is not None:
                 self._find_items(self.items, gold, sighting)
@@ -96,18 +96,20 @@ class Cases:
     def add_block(self, block: Sequence[tuple[LazyQuestion, Gold]], run: Run) -> None:
         """Account for some questions; rankings about which nothing else is to be said are looked at together."""
         seen = run.scan(block)
-        numbers = np.full(len(block), _NOT_SCORED)
+        self.ranked += int(seen.plain.sum())
+        self.shown += int(np.minimum(seen.returned[seen.plain], self._largest_k).sum())
+        numbers = [_NOT_SCORED] * len(block)
         plain, returned = seen.plain.tolist(), seen.returned.tolist()
         for i, (question, gold) in enumerate(block):
             if not plain[i]:
                 self.add(question, gold, run.look(question, gold))
                 continue
-            self._show(returned[i])
             if self._exclude(question, gold) is None:
-                numbers[i] = self._begin(question, gold, returned=returned[i])
-        scored = numbers[seen.ranking] != _NOT_SCORED
-        grades = np.fromiter(chain.from_iterable(gold.grades.values() for _, gold in block), dtype=np.float64)
-        self.rankings.find_many(numbers[seen.ranking][scored], seen.rank[scored], grades[seen.judged][scored])
+                numbers[i] = self._begin(question, gold, returned[i])
+        number = np.array(numbers)[seen.ranking]
+        scored = number != _NOT_SCORED
+        grades = np.fromiter(chain.from_iterable([gold.grades.values() for _, gold in block]), dtype=np.float64)
+        self.rankings.find_many(number[scored], seen.rank[scored], grades[seen.judged[scored]])
 
     def _exclude(self, question: LazyQuestion, gold: Gold) -> Exclusion | None:
         self.total += 1
@@ -116,11 +118,12 @@ class Cases:
             self.excluded[exclusion].append(question.id)
         return exclusion
 
-    def _begin(self, question: LazyQuestion, gold: Gold, *, returned: int) -> int:
+    def _begin(self, question: LazyQuestion, gold: Gold, returned: int) -> int:
         number = self.rankings.begin(gold.grades, returned=returned)
         self.eligible.append(question.id)
-        for tag in set(question.tags) if question.tags else ():
-            self.tagged.setdefault(tag, array("q")).append(number)
+        if question.tags:
+            for tag in dict.fromkeys(question.tags):
+                self.tagged.setdefault(tag, array("q")).append(number)
         return number
 
     def _find_items(self, items: Rankings, gold: Gold, sighting: Sighting) -> None:
@@ -130,12 +133,9 @@ class Cases:
         first = [min(of_item) for of_item in ranks if of_item]
         items.find(items.begin(dict.fromkeys(wanted, 1.0), returned=sighting.returned), first, [1.0] * len(first))
 
-    def _show(self, returned: int) -> None:
-        self.ranked += 1
-        self.shown += min(returned, self._largest_k)
-
     def _watch(self, question: LazyQuestion, sighting: Sighting, ranking: Retrieved, leaks: list[str]) -> None:
-        self._show(sighting.returned)
+        self.ranked += 1
+        self.shown += min(sighting.returned, self._largest_k)
         watched = set(question.non_relevant).intersection(sighting.found)
         if shown := [chunk for chunk in dict.fromkeys(ranking.ids[: self._largest_k]) if chunk in watched]:
             self.false_positives[question.id] = shown
@@ -189,7 +189,9 @@ def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset, *, content: 
     run = Run(request.retrieval.rankings or {})
     cases = Cases(request, _mapping_of(dataset))
     known: set[str] = set()
-    questions = _selected(_questions_of(dataset, cases, known, content), request, run)
+    questions = _questions_of(dataset, cases, known, content)
+    if request.split is not None or request.tags:
+        questions = _selected(questions, request, run)
     if request.per_question or request.level == "evidence":
         for question, gold in questions:
             cases.add(question, gold, run.look(question, gold))

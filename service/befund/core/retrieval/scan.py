@@ -30,7 +30,7 @@ _HALF = np.uint64(32)
 
 
 class Scan(Struct, frozen=True):
-    """What was seen of a block of rankings.
+    """What was seen of a block of rankings; the judged ids that were found come in no particular order.
 
     Attributes:
         plain: For each ranking whether it was seen; the others must be read the ordinary way.
@@ -59,13 +59,13 @@ def scan(rankings: Sequence[Raw], judged: Sequence[Collection[str]]) -> Scan:
     if strings is None or gold is None:
         return _nothing_seen(len(parts))
     longest = max(strings.longest, gold.longest)
-    hashes, known = strings.hashes(longest), gold.hashes(longest)
-    place, which = _matches(hashes, known)
+    index = _Index(strings.hashes(longest))
+    place, which = index.find(gold.hashes(longest))
     if not strings.same(place, gold, which):
         return _nothing_seen(len(parts))
     plain = np.ones(len(parts), dtype=np.bool_)
-    plain[strings.owner(_repeated(hashes))] = False
-    ranking = strings.owner(place)
+    plain[strings.owner(index.repeated)] = False
+    ranking = gold.owner(which)
     rank = place - strings.first[ranking] + 1
     seen = plain[ranking]
     return Scan(plain, strings.count, ranking[seen], rank[seen], which[seen])
@@ -179,35 +179,43 @@ def _gold_strings(judged: Sequence[Collection[str]]) -> _Strings | None:
     return _Strings(text.encode() + _PADDING, np.cumsum(length) - length, length, count)
 
 
-def _matches(hashes: Hashes, known: Hashes) -> tuple[Integers, Integers]:
-    """Positions of the hashes that are among the known ones (ascending), and of these there."""
-    bits = max(8, (16 * len(known)).bit_length())
-    shift = np.uint64(64 - bits)
-    possible = np.zeros(1 << bits, dtype=np.bool_)
-    possible[known >> shift] = True
-    candidates = np.flatnonzero(possible[hashes >> shift])
-    order = np.argsort(known)
-    ordered = known[order]
-    where = np.searchsorted(ordered, hashes[candidates])
-    where[where == len(known)] = 0
-    same = ordered[where] == hashes[candidates]
-    return candidates[same], order[where[same]]
+class _Index:
+    """Where hashes stand: a table of the last position of each slot, and a sorted rest of those pushed out of theirs.
 
+    Attributes:
+        repeated: Positions of hashes that stand there more than once, of each at least one.
+    """
 
-def _repeated(hashes: Hashes) -> Integers:
-    """Positions of hashes that occur more than once: of each such hash at least one."""
-    bits = max(8, (4 * len(hashes)).bit_length())
-    slot = (hashes >> np.uint64(64 - bits)).astype(np.int32)
-    position = np.arange(len(hashes), dtype=np.int32)
-    last = np.empty(1 << bits, dtype=np.int32)
-    last[slot] = position
-    kept = last[slot]
-    lost = np.flatnonzero(kept != position)
-    same = hashes[lost] == hashes[kept[lost]]
-    rest = lost[~same]
-    rest = rest[np.argsort(hashes[rest])]
-    neighbours = rest[1:][hashes[rest[1:]] == hashes[rest[:-1]]]
-    return np.concatenate((lost[same], neighbours))
+    def __init__(self, hashes: Hashes) -> None:
+        bits = max(8, (4 * len(hashes)).bit_length())
+        self._hashes = hashes
+        self._shift = np.uint64(64 - bits)
+        self._last = np.zeros(1 << bits, dtype=np.int32)
+        position = np.arange(len(hashes), dtype=np.int32)
+        slot = (hashes >> self._shift).astype(np.int32)
+        self._last[slot] = position
+        kept = self._last[slot]
+        lost = np.flatnonzero(kept != position)
+        same = hashes[lost] == hashes[kept[lost]]
+        rest = lost[~same]
+        self._rest = rest[np.argsort(hashes[rest])]
+        self._rest_hashes = hashes[self._rest]
+        neighbours = self._rest[1:][self._rest_hashes[1:] == self._rest_hashes[:-1]]
+        self.repeated: Integers = np.concatenate((lost[same], neighbours))
+
+    def find(self, wanted: Hashes) -> tuple[Integers, Integers]:
+        """Positions of those of the wanted hashes that stand here, and which of them these are."""
+        if not len(self._hashes):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        at = self._last[wanted >> self._shift]
+        is_kept = self._hashes[at] == wanted
+        others = np.flatnonzero(~is_kept)
+        where = np.searchsorted(self._rest_hashes, wanted[others])
+        inside = where < len(self._rest)
+        others, where = others[inside], where[inside]
+        is_rest = self._rest_hashes[where] == wanted[others]
+        place = np.concatenate((at[is_kept], self._rest[where[is_rest]]))
+        return place, np.concatenate((np.flatnonzero(is_kept), others[is_rest]))
 
 
 def _is_utf8(text: bytes) -> bool:

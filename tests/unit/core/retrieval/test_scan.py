@@ -35,7 +35,8 @@ def seen(rankings: list[bytes], judged: list[list[str]]) -> Found:
     for ranking, rank, which in zip(found.ranking.tolist(), found.rank.tolist(), found.judged.tolist(), strict=True):
         assert names[which] in judged[ranking]
         sightings[ranking][1].append((names[which], rank))
-    return [sighting if plain else None for sighting, plain in zip(sightings, found.plain.tolist(), strict=True)]
+    in_rank_order = [(returned, sorted(found, key=lambda item: item[1])) for returned, found in sightings]
+    return [sighting if plain else None for sighting, plain in zip(in_rank_order, found.plain.tolist(), strict=True)]
 
 
 def read(ranking: bytes, judged: list[str]) -> tuple[int, list[tuple[str, int]]]:
