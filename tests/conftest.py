@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 from msgspec import Struct
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 START_SECONDS = 30
+LISTENS = "Befund listens on "
 
 
 class Process(Struct):
@@ -19,11 +22,13 @@ class Process(Struct):
 
     popen: subprocess.Popen[str]
     url: str
+    log: IO[str]
 
     def end(self) -> tuple[int, list[str]]:
         """Wait for the end; give the exit code and the lines logged."""
-        _, stderr = self.popen.communicate(timeout=START_SECONDS)
-        return self.popen.returncode, stderr.splitlines()
+        code = self.popen.wait(timeout=START_SECONDS)
+        self.log.seek(0)
+        return code, self.log.read().splitlines()
 
 
 Serve = Callable[..., "Process"]
@@ -33,23 +38,24 @@ Serve = Callable[..., "Process"]
 def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
     """Run `befund serve` on a free port, with these BEFUND_ settings and none of the environment's."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
-    popen = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
-        env={**environ, **settings},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    with ExitStack() as stack:
+        # A pipe that nobody reads would fill up and stop the service in the middle of a log line.
+        log = stack.enter_context(tempfile.TemporaryFile("w+"))
+        popen = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
+            env={**environ, **settings},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+        stack.callback(popen.communicate)
+        stack.callback(popen.kill)
         assert popen.stdout is not None
         line = popen.stdout.readline()
-        prefix = "Befund listens on "
-        if not line.startswith(prefix):
-            pytest.fail(f"befund serve did not start: {line}{popen.communicate()[1]}")
-        yield Process(popen, line.removeprefix(prefix).strip())
-    finally:
-        popen.kill()
-        popen.communicate()
+        process = Process(popen, line.removeprefix(LISTENS).strip(), log)
+        if not line.startswith(LISTENS):
+            pytest.fail(f"befund serve did not start: {line}{process.end()}")
+        yield process
 
 
 @pytest.fixture(scope="session")
