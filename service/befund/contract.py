@@ -29,8 +29,8 @@ Gain = Literal["linear", "exp2"]
 IntervalMethod = Literal["wilson", "bootstrap", "student", "too_few"]
 
 
-class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of everything a caller sends: an unknown field is an error, never ignored."""
+class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of everything a caller sends: an unknown field is an error, never ignored; defaults are not sent."""
 
 
 class Response(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Evidence(Request, frozen=True, kw_only=True):
 
 
 class QuestionFields(Request, frozen=True, kw_only=True):
-    """Everything about a question except how its gold chunks are written down."""
+    """Everything about a question except its two maps."""
 
     id: Id
     question: str
@@ -66,7 +66,6 @@ class QuestionFields(Request, frozen=True, kw_only=True):
     critical: bool = False
     role: Id | None = None
     split: Tag | None = None
-    metadata: dict[str, Any] = {}
 
 
 class Question(QuestionFields, frozen=True, kw_only=True):
@@ -77,6 +76,7 @@ class Question(QuestionFields, frozen=True, kw_only=True):
     """
 
     relevant: dict[Id, float] | list[Id] = {}
+    metadata: dict[str, Any] = {}
 
 
 class Dataset(Request, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ def test_data_sets_and_entries_may_be_typed(ask: Ask, service: Service) -> None:
     ask("retrieve_eval", dataset, {"Q1": [RankingEntry(id="a", score=0.5)], "Q2": {"b": 0.1}})
     sent = json.loads(service.asked[0].body)
     assert sent["dataset"]["questions"][0]["relevant"] == {"a": 2.0}
-    assert sent["retrieval"]["rankings"]["Q1"] == [{"id": "a", "score": 0.5, "roles": None}]
+    assert sent["retrieval"]["rankings"]["Q1"] == [{"id": "a", "score": 0.5}]
     assert sent["retrieval"]["rankings"]["Q2"] == {"b": 0.1}
 
 

@@ -34,7 +34,7 @@ def test_help_works_without_the_server_extra() -> None:
     assert "serve" in finished.stdout
 
 
-@pytest.mark.parametrize("command", [["serve"], ["openapi"]])
+@pytest.mark.parametrize("command", [["serve"], ["openapi"], ["demo"]])
 def test_a_missing_extra_is_one_clear_line(command: list[str]) -> None:
     finished = without_server_extra(*command)
     assert finished.returncode == 3
@@ -70,21 +70,21 @@ def test_config_check_fails_on_an_unknown_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BEFUND_LISTN", "x")
-    assert main(["config", "check"]) == 2
+    assert main(["config", "check"]) == 3
     assert "BEFUND_LISTN is not a setting" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["config", "check"], ["serve"]])
-def test_an_unusable_value_is_one_line_and_exit_2(
+def test_an_unusable_value_is_one_line_and_exit_3(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BEFUND_LISTEN", "everywhere")
-    assert main(command) == 2
+    assert main(command) == 3
     assert capsys.readouterr().err.startswith("befund: BEFUND_LISTEN: 'everywhere' cannot be used")
 
 
 def test_serve_refuses_an_open_address_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--host", "192.0.2.1"]) == 2
+    assert main(["serve", "--host", "192.0.2.1"]) == 3
     assert "BEFUND_INSECURE=true" in capsys.readouterr().err
 
 
@@ -95,3 +95,10 @@ def test_openapi_check_tells_a_true_copy_from_a_stale_one(tmp_path: Path, capsys
     assert main(["openapi", "--check", str(stale)]) == 1
     assert main(["openapi", "--check", str(tmp_path / "none.json")]) == 1
     assert "befund openapi >" in capsys.readouterr().err
+
+
+def test_a_usage_error_exits_with_3_since_2_says_not_measurable(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        main(["serve", "--port", "high"])
+    assert exited.value.code == 3
+    assert "befund serve: argument --port: 'high' is not a port (0 to 65535)" in capsys.readouterr().err

@@ -14,8 +14,7 @@ from litestar.typing import FieldDefinition
 from msgspec import Struct
 
 from befund.api.problems import Refusal
-from befund.contract import ProblemDetail
-from befund.core.errors import MalformedRequestError
+from befund.core.decoding import decode
 
 T = TypeVar("T")
 
@@ -24,8 +23,6 @@ SMALL_BODY_BYTES = 2 * MIB
 """Limit of the routes that take one item at a time."""
 
 _JSON = re.compile(r"application/(?:[\w.!#$&^+-]+\+)?json", re.IGNORECASE)
-_PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$.*)`", re.DOTALL)
-_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
 
 
 class Encoded(Struct, Generic[T], frozen=True):
@@ -61,46 +58,12 @@ class Json(AbstractDTO[Any]):
         field_definition = self.asgi_connection.route_handler.parsed_data_field
         if get_origin(field_definition.annotation) is Encoded:
             return Encoded(value)
-        return decode(value, field_definition.annotation)
+        return decode(value, msgspec.json.Decoder(field_definition.annotation))
 
     def data_to_encodable_type(self, data: Any) -> bytes:
         """Unwrap an answer."""
         answer: Encoded[Any] = data
         return answer.json
-
-
-def decode(body: bytes, kind: type[T]) -> T:
-    """Decode JSON into a wire type.
-
-    Raises:
-        MalformedRequestError: It does not decode; the error names the place where one is known.
-    """
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except msgspec.ValidationError as error:
-        raise _misfit(str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MalformedRequestError(f"The body is not JSON in UTF-8: {error}. Send a JSON document.") from error
-    except RecursionError as error:
-        raise MalformedRequestError("The body nests too deeply. Send the documented fields only.") from error
-
-
-def pointer_of(path: str) -> str:
-    """Turn the place msgspec names into a JSON pointer (RFC 6901).
-
-    msgspec writes `[...]` for the values of a map, whose key it does not tell; the pointer ends at the map.
-
-    >>> pointer_of("$.questions[0].id")
-    '/questions/0/id'
-    >>> pointer_of("$.retrieval.rankings[...][2].id")
-    '/retrieval/rankings'
-    """
-    steps: list[str] = []
-    for step in _STEP.finditer(path):
-        if step["index"] == "...":
-            break
-        steps.append(step["index"] or step["name"].replace("~", "~0").replace("/", "~1"))
-    return "".join(f"/{step}" for step in steps)
 
 
 async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
@@ -115,15 +78,6 @@ async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
         raise Refusal(415, "The body is not in UTF-8, the only charset of JSON. Send it in UTF-8.")
     if encoding.lower() != "identity":
         raise Refusal(415, "The body is compressed, which is not read here. Send it without Content-Encoding.")
-
-
-def _misfit(message: str) -> MalformedRequestError:
-    match = _PLACE.fullmatch(message)
-    text, pointer = (match["message"], pointer_of(match["path"])) if match else (message, "")
-    return MalformedRequestError(
-        f"The body does not fit: {text}{f' at {pointer}' if pointer else ''}.",
-        places=[ProblemDetail(pointer=pointer, detail=text)],
-    )
 
 
 def _wire_type(field_definition: FieldDefinition) -> Any:

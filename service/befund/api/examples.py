@@ -68,7 +68,7 @@ PROBLEM: dict[str, Any] = {
     "type": "/problems/malformed-request",
     "title": "Malformed request",
     "status": 400,
-    "detail": "The body does not fit: Expected `str`, got `int` at /dataset/questions/0/id.",
+    "detail": "Expected `str`, got `int` at /dataset/questions/0/id. GET /schema describes what is read here.",
     "instance": "/retrieve-eval",
     "request_id": "5f0c1a9e7d5b4c0d9f0b8d1c2e3f4a5b",
     "errors": [{"pointer": "/dataset/questions/0/id", "detail": "Expected `str`, got `int`"}],

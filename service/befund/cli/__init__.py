@@ -10,11 +10,14 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import NoReturn
 
 import befund
 
-USAGE_ERROR = 2
-EXTRA_MISSING = 3
+FAILED = 3
+"""Exit code of every usage or service error, of every command."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
 _SERVER_LIBRARIES = frozenset({"httptools", "litestar", "numpy", "prometheus_client", "structlog", "uvicorn", "uvloop"})
 _CLI_LIBRARIES = frozenset({"rich"})
@@ -26,16 +29,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         return run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except ModuleNotFoundError as error:
         extra = _extra_of((error.name or "").partition(".")[0])
         if extra is None:
             raise
         print(f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]'", file=sys.stderr)
-        return EXTRA_MISSING
+        return FAILED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Exits as every usage error does; argparse's own 2 means "not measurable" here."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(FAILED, f"{self.prog}: {message}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="befund", description=befund.__doc__)
+    parser = _Parser(prog="befund", description=befund.__doc__)
     parser.add_argument("--version", action="version", version=f"befund {befund.__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in iter_modules(__path__):

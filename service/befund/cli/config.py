@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-from befund.cli import USAGE_ERROR
+from befund.cli import FAILED
 from befund.settings import SettingsError, load_settings, redacted
 
 
@@ -24,9 +24,9 @@ def check_settings(arguments: argparse.Namespace) -> int:
         loaded.settings.refuse_open_address()
     except SettingsError as error:
         print(f"befund: {error}", file=sys.stderr)
-        return USAGE_ERROR
+        return FAILED
     for name, value in redacted(loaded.settings).items():
         print(f"{name}={value}")
     for name in loaded.unknown:
         print(f"befund: {name} is not a setting", file=sys.stderr)
-    return USAGE_ERROR if loaded.unknown else 0
+    return FAILED if loaded.unknown else 0

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import msgspec
 
-from befund.contract import Dataset, Level, RetrieveEvalResponse
+from befund.contract import Dataset, Level, Question, RetrieveEvalResponse
 from befund.core import errors
 from befund.terminal.text import counted, literal
 from befund_client import (
@@ -30,6 +30,9 @@ from befund_client import (
     read_rankings,
     retrieve_eval_body,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 MEASURED, NOT_MEASURABLE, FAILED = 0, 2, 3
 UNMEASURABLE_STATUSES = frozenset({409, 422})
@@ -68,9 +71,14 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     files: list[FileRead]
 
     @property
+    def questions(self) -> list[Question]:
+        """The questions, where a file holds them."""
+        return [] if isinstance(self.dataset, str) else self.dataset.questions
+
+    @property
     def texts(self) -> dict[str, str]:
-        """Texts of the questions, where a file holds them."""
-        return {} if isinstance(self.dataset, str) else {each.id: each.question for each in self.dataset.questions}
+        """Their texts by id."""
+        return {each.id: each.question for each in self.questions}
 
 
 class UsageError(Exception):
@@ -94,7 +102,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and return the exit code."""
     try:
-        inputs = _read(arguments)
+        inputs = read(arguments)
         wire = _measure(arguments, inputs)
         answer = _decoded(wire)
     except ProblemError as error:
@@ -106,7 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(wire, inputs)
     else:
-        _print_report(answer, inputs, largest=max(arguments.k))
+        from befund.terminal.console import console
+
+        print_report(answer, inputs, largest=max(arguments.k), console=console())
     return MEASURED if answer.questions.eligible else NOT_MEASURABLE
 
 
@@ -152,7 +162,16 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _read(arguments: argparse.Namespace) -> Inputs:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse what stands behind `befund retrieve-eval`, for a command that shows and does the same."""
+    parser = argparse.ArgumentParser()
+    _add_inputs(parser)
+    _add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def read(arguments: argparse.Namespace) -> Inputs:
+    """Read the files that the arguments name."""
     files = []
     dataset: Dataset | str = arguments.dataset
     if _is_file(arguments.dataset):
@@ -256,15 +275,12 @@ def _print_json(wire: bytes, inputs: Inputs) -> None:
     sys.stdout.buffer.flush()
 
 
-def _print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int) -> None:
-    from rich.console import Console
+def print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int, console: Console) -> None:
+    """Print what was read and the tables."""
     from rich.text import Text
 
     from befund.terminal.retrieval import below, report, section
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone still gets its tables
-    console = Console(markup=False, emoji=False, highlight=False)
     read = (below(Text(literal(file.summary)), *(Text(literal(note)) for note in file.notes)) for file in inputs.files)
     console.print(section("Read", *read))
     for part in report(answer, texts=inputs.texts, largest=largest, width=console.width):

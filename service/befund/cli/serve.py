@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-from befund.cli import USAGE_ERROR
+from befund.cli import FAILED
 from befund.settings import Address, Loaded, SettingsError, load_settings
 
 
@@ -27,7 +27,7 @@ def serve(arguments: argparse.Namespace) -> int:
         loaded = _settings(arguments)
     except SettingsError as error:
         print(f"befund: {error}", file=sys.stderr)
-        return USAGE_ERROR
+        return FAILED
 
     import structlog
 

@@ -6,13 +6,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from befund.contract import ProblemDetail
 from befund.core.errors import ContradictionError, MalformedRequestError
 
 T = TypeVar("T")
 
-_MESSAGE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]|~")
+_MESSAGE = re.compile(r"(?P<what>.*?) - at (?:`key` in )?`(?P<path>\$.*)`", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
 
 
 def decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
@@ -25,17 +24,11 @@ def decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
         what, pointer = read_message(str(error))
-        detail = f"{what}. See GET /schema for what this endpoint takes."
-        raise MalformedRequestError(detail, places=[ProblemDetail(pointer=pointer, detail=what)]) from error
+        raise MalformedRequestError(what, "GET /schema describes what is read here.", pointer=pointer) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MalformedRequestError(
-            f"The body is not JSON: {error}. Send one JSON object, encoded as UTF-8.",
-            places=[ProblemDetail(pointer="", detail="not JSON")],
-        ) from error
+        raise MalformedRequestError(f"This is not JSON in UTF-8: {error}", "Send a JSON document.") from error
     except RecursionError as error:
-        raise MalformedRequestError(
-            "The body is nested too deeply. Flatten it.", places=[ProblemDetail(pointer="", detail="too deep")]
-        ) from error
+        raise MalformedRequestError("This is nested too deeply", "Send the documented fields only.") from error
 
 
 def read_message(message: str) -> tuple[str, str]:
@@ -46,8 +39,8 @@ def read_message(message: str) -> tuple[str, str]:
     >>> read_message("Number out of range - at `$.relevant[...]`")
     ('Number out of range', '/relevant')
     """
-    found = _MESSAGE.match(message)
-    if found is None or found["path"] is None:
+    found = _MESSAGE.fullmatch(message)
+    if found is None:
         return message, ""
     pointer = ""
     for step in _STEP.finditer(found["path"]):

@@ -1,7 +1,8 @@
 """From what an expert marked to chunk ids, and which questions can be scored on retrieval at all."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -15,7 +16,7 @@ Grades = Mapping[str, float]
 Mapped = Mapping[str, list[str]]
 
 
-class Gold(Struct, frozen=True):
+class Gold(Struct, frozen=True, gc=False):
     """What is known to be right for one question, in chunk ids.
 
     Attributes:
@@ -25,8 +26,8 @@ class Gold(Struct, frozen=True):
     """
 
     grades: Grades
-    evidence: Mapped
-    unmapped: list[str]
+    evidence: Mapped = MappingProxyType({})
+    unmapped: Sequence[str] = ()
 
     def items(self, relevance_level: float) -> Mapped:
         """What level `evidence` scores: each relevant evidence with its chunks; a chunk named directly is its own."""
@@ -66,7 +67,7 @@ def gold_of(
         gold = _from_evidence(question, evidence_mapping, relevance_level)
     else:
         grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
-        gold = Gold(grades, {}, [])
+        gold = Gold(grades)
     return _with_non_relevant(gold, question) if question.non_relevant else gold
 
 

@@ -30,12 +30,29 @@ class BefundError(Exception):
 
 
 class MalformedRequestError(BefundError):
-    """The body does not decode: not JSON, a wrong type, a value out of bounds, an unknown field, too deep."""
+    """The body does not decode: not JSON, a wrong type, a value out of bounds, an unknown field, too deep.
+
+    Args:
+        what: What is wrong, without a full stop.
+        advice: What to do next, as a sentence.
+        pointer: Where in the body, as far as it is known.
+    """
 
     title = "Malformed request"
 
-    def __init__(self, detail: str, *, places: Sequence[ProblemDetail] = ()) -> None:
-        super().__init__("malformed-request", detail, places=places)
+    def __init__(self, what: str, advice: str, *, pointer: str = "") -> None:
+        self._what = what
+        self._advice = advice
+        place = ProblemDetail(pointer=pointer, detail=what)
+        super().__init__("malformed-request", self._sentence(pointer), places=[place])
+
+    def move_below(self, pointer: str) -> None:
+        """Put `pointer` before the place, in the text too."""
+        super().move_below(pointer)
+        self.detail = self._sentence(self.places[0].pointer)
+
+    def _sentence(self, pointer: str) -> str:
+        return f"{self._what}{f' at {pointer}' if pointer else ''}. {self._advice}"
 
 
 class ContradictionError(BefundError):

@@ -120,6 +120,6 @@ def _resampled_means(values: NDArray[np.float64], seed: int) -> NDArray[np.float
     for start in range(0, RESAMPLES, block):
         rows = min(block, RESAMPLES - start)
         draws = rng.integers(0, n, size=(rows, n), dtype=np.uint32) + np.arange(rows, dtype=np.uint32)[:, None] * n
-        weights = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n)
-        means[:, start : start + rows] = values @ weights.T.astype(np.float64) / n
+        weights = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        means[:, start : start + rows] = np.einsum("mq,rq->mr", values, weights) / n  # one thread, the same everywhere
     return means

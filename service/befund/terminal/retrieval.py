@@ -70,10 +70,9 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
         grid.add_row(Text("no ranking: scored 0"), Text(str(len(missing)), justify="right"), Text(listed(missing)))
     if counts.unknown_in_run:
         grid.add_row(Text("ranked, not in the set"), Text(str(counts.unknown_in_run), justify="right"), Text(""))
-    if counts.excluded.index is None:
-        grid.add_row(Text("index: not checked"), Text(""), Text(""))
+    index_note = [Text("index: not checked")] if counts.excluded.index is None else []
     title = f"{counted(counts.total, 'question')}: {counts.eligible:,} measured, {excluded:,} excluded"
-    yield section(title, grid)
+    yield section(title, *([grid] if grid.row_count else []), *index_note)
 
 
 def _metrics(answer: RetrieveEvalResponse, width: int) -> Iterator[RenderableType]:

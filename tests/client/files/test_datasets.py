@@ -152,7 +152,7 @@ def test_csv(write: Write) -> None:
     first, second = loaded.value.questions
     assert (first.question, first.relevant, first.non_relevant) == ("How, and\nwhy?", ["a", "b"], ["z"])
     assert (first.tags, first.critical) == (["x|y"], True)
-    assert (second.relevant, second.tags, second.critical) == ({"a": 2.0}, [], False)
+    assert (second.relevant, second.tags, second.critical) == ({"a": 2.0}, (), False)
     assert loaded.notes == (
         "unknown field 'owner' ignored: 1 (first: line 2)",
         "empty rows skipped: 1 (first: line 4)",

@@ -21,7 +21,7 @@ from befund.core.retrieval.envelope import (
 from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Retrieved, Sighting, repeated
 from befund.core.retrieval.run import Look, Run
 
-_BLOCK = 128
+_BLOCK = 96
 _NOT_SCORED = -1
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from befund.core.retrieval.envelope import NO_OBJECT, Grades, LazyQuestion
+from befund.core.retrieval.envelope import NO_OBJECT, Grades, LazyQuestion, metadata_of
 
 
 class ContentHash:
@@ -16,9 +16,10 @@ class ContentHash:
 
     def add(self, question: LazyQuestion, grades: Grades) -> None:
         """Take in one question."""
-        rest = question if question.relevant is NO_OBJECT else msgspec.structs.replace(question, relevant=NO_OBJECT)
+        rest = msgspec.structs.replace(question, relevant=NO_OBJECT, metadata=NO_OBJECT)
+        metadata = {} if question.metadata is NO_OBJECT else metadata_of(question)
         graded = grades if isinstance(grades, dict) else dict.fromkeys(grades, 1.0)
-        self._digests[question.id] = sha256(_ENCODER.encode((rest, graded))).digest()
+        self._digests[question.id] = sha256(_ENCODER.encode((rest, graded, metadata))).digest()
 
     def hexdigest(self) -> str:
         """The hash of all questions, as `sha256:...`."""

@@ -4,6 +4,8 @@ Decoding everything at once would hold every id of every ranking in memory. Thes
 field by field, with the large parts left as raw JSON.
 """
 
+from typing import Any
+
 import msgspec
 from msgspec import Raw
 
@@ -30,10 +32,11 @@ class QuestionId(str):
     __slots__ = ()
 
 
-class LazyQuestion(QuestionFields, frozen=True, kw_only=True):
-    """`Question` with its relevant chunks unread."""
+class LazyQuestion(QuestionFields, frozen=True, kw_only=True, gc=False):
+    """`Question` with its two maps unread."""
 
     relevant: Raw = NO_OBJECT
+    metadata: Raw = NO_OBJECT
 
 
 class LazyDataset(Request, frozen=True, kw_only=True):
@@ -61,6 +64,7 @@ class LazyRetrieveEvalRequest(RetrieveEvalOptions, frozen=True, kw_only=True):
 Grades = dict[Id, float] | list[Id]
 
 _QUESTION = msgspec.json.Decoder(LazyQuestion)
+_METADATA = msgspec.json.Decoder(dict[str, Any])
 _GRADES = msgspec.json.Decoder(Grades)
 _MAPPING = msgspec.json.Decoder(dict[Id, list[Id]])
 _IDS = msgspec.json.Decoder(list[Id])
@@ -93,6 +97,8 @@ def read_request(body: bytes) -> LazyRetrieveEvalRequest:
 def read_question(raw: Raw) -> tuple[LazyQuestion, Grades]:
     """One question and its relevant chunks."""
     question = decode(raw, _QUESTION)
+    if question.metadata is not NO_OBJECT:
+        metadata_of(question)
     if question.relevant is NO_OBJECT:
         return question, {}
     try:
@@ -103,6 +109,19 @@ def read_question(raw: Raw) -> tuple[LazyQuestion, Grades]:
         error.move_below("/relevant")
         raise
     return question, grades
+
+
+def metadata_of(question: LazyQuestion) -> dict[str, Any]:
+    """The question's metadata.
+
+    Raises:
+        MalformedRequestError: It is no JSON object.
+    """
+    try:
+        return decode(question.metadata, _METADATA)
+    except BefundError as error:
+        error.move_below("/metadata")
+        raise
 
 
 def read_mapping(dataset: LazyDataset) -> dict[str, list[str]]:

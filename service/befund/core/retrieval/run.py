@@ -6,7 +6,7 @@ from typing import cast
 
 from msgspec import Raw, Struct
 
-from befund.contract import ProblemDetail, QuestionFields
+from befund.contract import QuestionFields
 from befund.core.decoding import escape
 from befund.core.eligibility import Gold
 from befund.core.errors import BefundError, ContradictionError, MalformedRequestError
@@ -14,8 +14,8 @@ from befund.core.retrieval.envelope import QuestionId, read_ranking
 from befund.core.retrieval.ranking import Retrieved, Sighting, forbidden, sight
 from befund.core.retrieval.scan import Scan, scan
 
-_NO_RANKING = Raw(b"[null]")
-"""No ranking, in a form that is never plain."""
+_LEFT_OUT = Raw(b"[]")
+"""Stands for a ranking that is not looked at together with the others."""
 
 
 class Look(Struct, frozen=True):
@@ -54,12 +54,14 @@ class Run:
     def scan(self, questions: Sequence[tuple[QuestionFields, Gold]]) -> Scan:
         """Look at the rankings of some questions together; those about which more is to be said are left to `look`."""
         raws = [
-            _NO_RANKING
+            _LEFT_OUT
             if question.non_relevant or (question.role is not None and self.uses_roles)
-            else self._rankings.get(question.id, _NO_RANKING)
+            else self._rankings.get(question.id, _LEFT_OUT)
             for question, _ in questions
         ]
-        return scan(raws, [list(gold.grades) for _, gold in questions])
+        seen = scan(raws, [gold.grades for _, gold in questions])
+        seen.plain[[raw is _LEFT_OUT for raw in raws]] = False
+        return seen
 
     @cached_property
     def uses_roles(self) -> bool:
@@ -77,9 +79,8 @@ class Run:
         unknown = [question for question in self._rankings if question not in known]
         for question in unknown:
             if not 1 <= len(question) <= 512:
-                detail = f"A key of retrieval.rankings has {len(question)} characters. Question ids have 1 to 512."
                 raise MalformedRequestError(
-                    detail, places=[ProblemDetail(pointer="/retrieval/rankings", detail=detail)]
+                    f"A question id of {len(question)} characters", "Ids have 1 to 512.", pointer="/retrieval/rankings"
                 )
             self._read(question)
         if unknown and len(unknown) == len(self._rankings):

@@ -7,7 +7,7 @@ strings whose hash is that of a judged id are compared, byte by byte. Whatever i
 spacing, ids of unusual length) is left to the ordinary reading; so is a ranking in which an id seems to stand twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -47,7 +47,7 @@ class Scan(Struct, frozen=True):
     judged: Integers
 
 
-def scan(rankings: Sequence[Raw], judged: Sequence[Sequence[str]]) -> Scan:
+def scan(rankings: Sequence[Raw], judged: Sequence[Collection[str]]) -> Scan:
     """Find the judged ids of each question in its ranking.
 
     Args:
@@ -98,21 +98,26 @@ class _Strings(Struct, frozen=True):
         """The questions that the strings at these positions belong to."""
         return np.searchsorted(np.cumsum(self.count), positions, side="right")
 
-    def word(self, offset: int, positions: Integers | slice = slice(None)) -> Hashes:
-        """The bytes `offset` to `offset` + 8 of each string, as one number; 0 beyond its end."""
-        words = np.ndarray((len(self.text) - _WORD + 1,), dtype="<u8", buffer=self.text, strides=(1,))
-        length = self.length[positions]
-        value = words[self.start[positions] + offset]
-        if length.min(initial=LONGEST) < offset + _WORD:
-            value &= _MASKS[np.clip(length - offset, 0, _WORD)]
-        return value
+    def words(self, longest: int, positions: Integers | slice = slice(None)) -> Iterator[Hashes]:
+        """Each string as numbers of eight bytes, enough of them for strings of `longest` bytes.
+
+        They follow each other; where the string ends, its last eight bytes come again, so that most need no mask.
+        """
+        every = np.ndarray((len(self.text) - _WORD + 1,), dtype="<u8", buffer=self.text, strides=(1,))
+        start, length = self.start[positions], self.length[positions]
+        has_short = length.min(initial=_WORD) < _WORD
+        last = np.maximum(start, start + length - _WORD) if has_short else start + length - _WORD
+        for offset in range(0, longest, _WORD):
+            at = start if offset == 0 else last if longest <= 2 * _WORD else np.minimum(start + offset, last)
+            value = every[at]
+            yield value & _MASKS[np.minimum(length, _WORD)] if has_short else value
 
     def hashes(self, longest: int) -> Hashes:
         """A hash of each string and its question; comparable between strings that are hashed for the same `longest`."""
         seeds = np.arange(1, len(self.count) + 1, dtype=np.uint64) * _MULTIPLIER
-        value = np.repeat(seeds, self.count)
-        for offset in range(0, longest, _WORD):
-            value ^= self.word(offset)
+        value = np.repeat(seeds, self.count) + self.length.view(np.uint64)
+        for word in self.words(longest):
+            value ^= word
             value *= _MULTIPLIER
             value ^= value >> _HALF
         value *= _MULTIPLIER
@@ -121,18 +126,18 @@ class _Strings(Struct, frozen=True):
     def same(self, positions: Integers, other: "_Strings", theirs: Integers) -> bool:
         """Whether each of these strings is the other's, byte for byte."""
         length = self.length[positions]
-        return np.array_equal(length, other.length[theirs]) and all(
-            np.array_equal(self.word(offset, positions), other.word(offset, theirs))
-            for offset in range(0, int(length.max(initial=0)), _WORD)
-        )
+        if not np.array_equal(length, other.length[theirs]):
+            return False
+        longest = int(length.max(initial=0))
+        pairs = zip(self.words(longest, positions), other.words(longest, theirs), strict=True)
+        return all(np.array_equal(mine, their) for mine, their in pairs)
 
 
 def _plain_strings(parts: list[bytes]) -> _Strings | None:
     """The strings of JSON arrays that hold nothing but plain strings; None if any array holds anything else."""
-    text = b"".join(parts)
+    text = b"".join((*parts, _PADDING))
     if b"\\" in text or b"{" in text or not _is_utf8(text):
         return None
-    text += _PADDING
     content = np.frombuffer(text, dtype=np.uint8)
     quotes = np.flatnonzero(content == _QUOTE)
     start, stop = quotes[0::2] + 1, quotes[1::2]
@@ -163,7 +168,7 @@ def _separators(content: NDArray[np.uint8], start: Integers, stop: Integers) -> 
     return tight + int(np.count_nonzero((content[wide + 1] == _COMMA) & (content[wide + 2] == _SPACE)))
 
 
-def _gold_strings(judged: Sequence[Sequence[str]]) -> _Strings | None:
+def _gold_strings(judged: Sequence[Collection[str]]) -> _Strings | None:
     """The judged ids of all questions, one after the other; None if one is unusually long."""
     text = "".join(chain.from_iterable(judged))
     names = chain.from_iterable(judged)
@@ -191,7 +196,7 @@ def _matches(hashes: Hashes, known: Hashes) -> tuple[Integers, Integers]:
 
 def _repeated(hashes: Hashes) -> Integers:
     """Positions of hashes that occur more than once: of each such hash at least one."""
-    bits = max(8, (2 * len(hashes)).bit_length())
+    bits = max(8, (4 * len(hashes)).bit_length())
     slot = (hashes >> np.uint64(64 - bits)).astype(np.int32)
     position = np.arange(len(hashes), dtype=np.int32)
     last = np.empty(1 << bits, dtype=np.int32)

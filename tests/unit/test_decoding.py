@@ -1,7 +1,8 @@
+import msgspec
 import pytest
 from msgspec import Struct
 
-from befund.api.body import decode, pointer_of
+from befund.core.decoding import decode, read_message
 from befund.core.errors import MalformedRequestError
 
 
@@ -27,7 +28,7 @@ class Outer(Struct, forbid_unknown_fields=True):
     ],
 )
 def test_the_place_msgspec_names_becomes_a_json_pointer(path: str, pointer: str) -> None:
-    assert pointer_of(path) == pointer
+    assert read_message(f"Expected `str`, got `int` - at `{path}`") == ("Expected `str`, got `int`", pointer)
 
 
 @pytest.mark.parametrize(
@@ -42,11 +43,19 @@ def test_the_place_msgspec_names_becomes_a_json_pointer(path: str, pointer: str)
 )
 def test_a_misfit_names_its_place(body: bytes, pointer: str, said: str) -> None:
     with pytest.raises(MalformedRequestError) as caught:
-        decode(body, Outer)
+        decode(body, msgspec.json.Decoder(Outer))
     assert [(place.pointer, place.detail) for place in caught.value.places] == [(pointer, said)]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"items": "\xff"}', b'{"items": ' + b"[" * 100_000])
 def test_what_is_not_json_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedRequestError):
-        decode(body, Outer)
+        decode(body, msgspec.json.Decoder(Outer))
+
+
+def test_a_place_that_moves_is_said_in_the_text_too() -> None:
+    with pytest.raises(MalformedRequestError) as caught:
+        decode(b'{"items": [{"id": 5}]}', msgspec.json.Decoder(Outer))
+    caught.value.move_below("/outer")
+    assert caught.value.detail.startswith("Expected `str`, got `int` at /outer/items/0/id. ")
+    assert [place.pointer for place in caught.value.places] == ["/outer/items/0/id"]

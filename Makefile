@@ -1,0 +1,65 @@
+# Every target works on a fresh machine with python3 (3.11 to 3.13, with venv), make and a package index.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo serve test check bench lock openapi clean
+
+help:
+	@echo "make demo    set up, start the service, measure two runs over HTTP, print the tables"
+	@echo "make serve   set up and run the service on 127.0.0.1:8080"
+	@echo "make test    set up and run the tests"
+	@echo "make check   set up and run types, lint, import rules, corpus and document checks"
+	@echo "make bench   set up and measure Befund beside its peers (some minutes)"
+	@echo "make lock    resolve the dependencies anew"
+	@echo "make openapi write clients/openapi.json anew"
+
+demo: $(VENV)/.server
+	$(BIN)/befund demo
+
+serve: $(VENV)/.server
+	$(BIN)/befund serve
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/befund openapi --check clients/openapi.json
+	$(BIN)/python data/check_teralune.py
+
+bench: $(VENV)/.dev
+	$(BIN)/python bench/retrieval.py
+	$(BIN)/python bench/responsive.py
+
+openapi: $(VENV)/.server
+	$(BIN)/befund openapi > clients/openapi.json
+
+lock: $(VENV)/.python
+	$(PIP) install "uv>=0.9,<1"
+	for extra in server dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --extra $$extra pyproject.toml \
+	  --output-file requirements/$$extra.txt || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+	  || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.server: requirements/server.txt pyproject.toml | $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements/server.txt
+	$(PIP) install --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --no-deps -e .
+	@touch $@

@@ -1,0 +1,246 @@
+"""`befund demo`: start a service, measure two bundled runs through it, and show how to do the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct
+
+from befund.bundled import MissingDataError, bundled
+from befund.cli import FAILED, retrieve_eval
+from befund.terminal.text import literal
+from befund_client import BefundError, Client
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+START_SECONDS = 30
+STOP_SECONDS = 10
+LISTENS = "Befund listens on "
+URL = "http://127.0.0.1:8080"
+"""Where `befund serve` listens unless it is told otherwise."""
+COLUMNS = 78
+CURL = f"curl -s {URL}/retrieve-eval \\\n  -H 'Content-Type: application/json' -d"
+
+TREC_WHAT = """\
+Questions on the documentation of an invented company, searched by BM25 and judged in grades: how often do the right \
+chunks come back, how far up, and how sure are the figures?"""
+JSON_WHAT = """\
+Synthetic questions with evidence, its mapping to chunks, and what the index holds: only those to be answered, with \
+all their evidence in the index, are measured; the others are listed with the reason."""
+EXAMPLE = "Q006"
+"""The question of the TREC run that the curl command asks; a short one."""
+
+
+class Demonstration(Struct, frozen=True):
+    """One measurement: what it shows, the options of `befund retrieve-eval`, and what to send by curl."""
+
+    title: str
+    what: str
+    options: dict[str, str]
+    curl_note: str
+    curl: Callable[[retrieve_eval.Inputs], str]
+
+
+class ServiceError(Exception):
+    """The service did not start."""
+
+
+def register(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "demo",
+        help="start a service and measure two bundled runs through it",
+        description="Start a service on a free port, measure two bundled runs through it, print the tables, stop it.",
+    )
+    parser.set_defaults(run=demo)
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Show both measurements; the service ends with the command, however that ends."""
+    import befund.server  # noqa: F401  (the service needs the server extra; here its absence is one clear line)
+    from befund.terminal.console import console
+
+    out = console()
+    try:
+        shown = demonstrations()
+        with _service() as url:
+            out.print(f"A Befund service runs on {url} until the end of this demonstration.\n")
+            for demonstration in shown:
+                _show(demonstration, url, out)
+    except (MissingDataError, ServiceError, BefundError) as error:
+        print(f"befund: {literal(str(error))}", file=sys.stderr)
+        return FAILED
+    out.print("What next", style="bold")
+    for command, use in (
+        (f"{_own_name()} serve", f"a service of your own; browse {URL}/schema"),
+        (f"{_own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
+    ):
+        out.print(f"  {command}\n    {use}", soft_wrap=True)
+    return 0
+
+
+def demonstrations() -> list[Demonstration]:
+    """Both measurements, of the bundled files."""
+    trec = {"--dataset": "demo/teralune.qrels", "--queries": "teralune/questions.jsonl"}
+    trec |= {"--rankings": "demo/teralune-bm25.run"}
+    run = dict.fromkeys(("--dataset", "--rankings", "--index-chunk-ids"), "demo/smoke_run.json")
+    data = bundled(*trec.values(), *run.values())
+    trec = {option: _near(data / file) for option, file in trec.items()}
+    run = {option: _near(data / file) for option, file in run.items()}
+    return [
+        Demonstration(
+            title="1. A TREC run with its judgements",
+            what=TREC_WHAT,
+            options=trec | {"--k": "1,3,5,10"},
+            curl_note=f"Over HTTP, as JSON; here {EXAMPLE} alone, with `befund serve` running:",
+            curl=_curl_example,
+        ),
+        Demonstration(
+            title="2. A JSON run with its index",
+            what=JSON_WHAT,
+            options=run | {"--k": "3,5"},
+            curl_note="Over HTTP, with `befund serve` running, the whole file:",
+            curl=lambda inputs: _curl_file(run["--dataset"]),
+        ),
+    ]
+
+
+def _show(demonstration: Demonstration, url: str, out: Console) -> None:
+    """Measure over HTTP what the printed command measures: it is that command that is parsed."""
+    import httpx
+
+    command = [word for option in demonstration.options.items() for word in option]
+    given = retrieve_eval.parse(command)
+    inputs = retrieve_eval.read(given)
+    out.print(demonstration.title, style="bold")
+    out.print(f"{demonstration.what}\n\nThe same by hand:\n")
+    out.print(_wrapped([_own_name(), "retrieve-eval"], demonstration.options), soft_wrap=True)
+    out.print(f"\n{demonstration.curl_note}\n")
+    out.print(demonstration.curl(inputs) + "\n", soft_wrap=True)
+    with Client(url, transport=httpx.HTTPTransport()) as client:  # a transport of its own passes every proxy by
+        answer = client.retrieve_eval(inputs.dataset, inputs.rankings, **inputs.options)
+    retrieve_eval.print_report(answer, inputs, largest=max(given.k), console=out)
+
+
+def _wrapped(start: Sequence[str], options: dict[str, str]) -> str:
+    """Write a shell command, broken between options where the line is full."""
+    lines = [shlex.join(start)]
+    for option in map(shlex.join, options.items()):
+        if len(lines[-1]) + len(option) < COLUMNS:
+            lines[-1] += f" {option}"
+        else:
+            lines.append(f"  {option}")
+    return " \\\n".join(lines)
+
+
+def _curl_example(inputs: retrieve_eval.Inputs) -> str:
+    """Write a small request that asks for one question, with the first three chunks of its ranking."""
+    question = next(question for question in inputs.questions if question.id == EXAMPLE)
+    ids = [entry if isinstance(entry, str) else entry.id for entry in inputs.rankings[EXAMPLE][:3]]
+    body = f"""\
+{{"dataset": {{"questions": [
+  {{"id": "{EXAMPLE}", "relevant": {_json(question.relevant)},
+   "question": {_json(question.question)}}}]}},
+ "retrieval": {{"rankings": {{"{EXAMPLE}":
+  {_json(ids)}}}}}, "k": [1, 3]}}"""
+    return f"{CURL} {shlex.quote(body)}"
+
+
+def _curl_file(file: str) -> str:
+    """Make the file a request and send it. By Python, since not everybody has jq."""
+    return f"""\
+python3 -c '
+import json, sys
+run = json.load(sys.stdin)
+body = {{"dataset": run["dataset"], "index_chunk_ids": run["index_chunk_ids"]}}
+body |= {{"retrieval": {{"rankings": run["rankings"]}}, "k": [3, 5]}}
+print(json.dumps(body))' < {shlex.quote(file)} |
+{CURL} @-"""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _near(path: Path) -> str:
+    """Write a path as somebody in the current folder would."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _own_name() -> str:
+    """How this command is called from here."""
+    if shutil.which("befund"):
+        return "befund"
+    script = Path(sys.executable).with_name("befund")
+    return shlex.quote(_near(script)) if script.exists() else f"{shlex.quote(_near(Path(sys.executable)))} -m befund"
+
+
+@contextmanager
+def _service() -> Iterator[str]:
+    """Run a service with default settings on a free port; give its address, and stop it in the end."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
+    command = [sys.executable, "-m", "befund", "serve", "--port", "0"]
+    with (
+        _ended_by_exception(signal.SIGTERM),
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
+        subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=log, text=True) as child,  # noqa: S603  (our own)
+    ):
+        try:
+            yield _address(child, log)
+        finally:
+            _stop(child)
+
+
+def _address(child: subprocess.Popen[str], log: IO[str]) -> str:
+    """Wait for the line that says where the service listens."""
+    impatience = threading.Timer(START_SECONDS, child.kill)
+    impatience.start()
+    try:
+        line = child.stdout.readline() if child.stdout else ""
+    finally:
+        impatience.cancel()
+    if line.startswith(LISTENS):
+        return line.removeprefix(LISTENS).strip()
+    _stop(child)
+    log.seek(0)
+    said = log.read().strip().splitlines() or [f"no word from it in {START_SECONDS} seconds"]
+    raise ServiceError(f"the service did not start: {said[-1]}")
+
+
+def _stop(child: subprocess.Popen[str]) -> None:
+    """End the service; its own way first."""
+    child.terminate()
+    try:
+        child.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+@contextmanager
+def _ended_by_exception(number: signal.Signals) -> Iterator[None]:
+    """Let a signal that would end this process at once run what has to be done before."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
