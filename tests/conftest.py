@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO
 
 import pytest
@@ -14,6 +14,7 @@ from msgspec import Struct
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 START_SECONDS = 30
+LISTENS = "Befund listens on "
 
 
 class Process(Struct):
@@ -25,9 +26,9 @@ class Process(Struct):
 
     def end(self) -> tuple[int, list[str]]:
         """Wait for the end; give the exit code and the lines logged."""
-        self.popen.communicate(timeout=START_SECONDS)
+        code = self.popen.wait(timeout=START_SECONDS)
         self.log.seek(0)
-        return self.popen.returncode, self.log.read().splitlines()
+        return code, self.log.read().splitlines()
 
 
 Serve = Callable[..., "Process"]
@@ -37,7 +38,9 @@ Serve = Callable[..., "Process"]
 def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
     """Run `befund serve` on a free port, with these BEFUND_ settings and none of the environment's."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
-    with TemporaryFile("w+") as log:  # a pipe that nobody reads would fill up and stop the service
+    with ExitStack() as stack:
+        # A pipe that nobody reads would fill up and stop the service in the middle of a log line.
+        log = stack.enter_context(tempfile.TemporaryFile("w+"))
         popen = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
             env={**environ, **settings},
@@ -45,18 +48,14 @@ def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
             stderr=log,
             text=True,
         )
-        try:
-            assert popen.stdout is not None
-            line = popen.stdout.readline()
-            prefix = "Befund listens on "
-            if not line.startswith(prefix):
-                popen.communicate()
-                log.seek(0)
-                pytest.fail(f"befund serve did not start: {line}{log.read()}")
-            yield Process(popen, line.removeprefix(prefix).strip(), log)
-        finally:
-            popen.kill()
-            popen.communicate()
+        stack.callback(popen.communicate)
+        stack.callback(popen.kill)
+        assert popen.stdout is not None
+        line = popen.stdout.readline()
+        process = Process(popen, line.removeprefix(LISTENS).strip(), log)
+        if not line.startswith(LISTENS):
+            pytest.fail(f"befund serve did not start: {line}{process.end()}")
+        yield process
 
 
 @pytest.fixture(scope="session")

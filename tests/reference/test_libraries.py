@@ -9,7 +9,7 @@ import pytrec_eval
 
 from .measures import UNCUT, Grades, Runs, measured, metric_of
 
-QUESTIONS, POOL, RETURNED = 200, 60, 40
+QUESTIONS, POOL, RETURNED = 100, 60, 40
 CUTOFFS = (1, 3, 5, 10, 100)
 EXACT = 1e-9
 

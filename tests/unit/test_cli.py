@@ -19,7 +19,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("BEFUND_LISTEN", "BEFUND_CONFIG", "BEFUND_API_KEYS", "BEFUND_INSECURE"):
+    for name in ("BEFUND_LISTEN", "BEFUND_CONFIG", "BEFUND_API_KEYS", "BEFUND_INSECURE", "BEFUND_REFERENCE"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -177,7 +177,7 @@ CASES = st.tuples(st.lists(ITEMS, max_size=15), st.dictionaries(ITEMS, GRADES, m
 CUTOFFS = st.integers(1, 20)
 ALL = [*(f"{family}@" for family in AT_CUTOFF), *WHOLE_RANKING]
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=80, deadline=None)
 
 
 def everything(case: Case, k: int, **options: object) -> dict[str, float]:

@@ -216,7 +216,7 @@ def blocks(draw: st.DrawFn) -> tuple[list[bytes], list[list[str]]]:
     return rankings, judged
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(blocks())
 def test_a_block_shows_what_reading_shows(block: tuple[list[bytes], list[list[str]]]) -> None:
     rankings, judged = block
@@ -225,7 +225,7 @@ def test_a_block_shows_what_reading_shows(block: tuple[list[bytes], list[list[st
             assert found == read(ranking, names)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=12), st.lists(st.sampled_from(POOL), max_size=3, unique=True))
 @example(b"12", ["a"])
 def test_any_bytes_are_seen_as_they_are_read(inside: bytes, judged: list[str]) -> None:
@@ -283,7 +283,7 @@ def outcome(request: dict[str, Any], *, per_question: bool) -> RetrieveEvalRespo
 EVERY_METRIC = ["hit_rate", "precision", "recall", "mrr", "ndcg", "map", "f1", "judged", "r_precision", "bpref"]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(requests())
 def test_asking_for_each_question_changes_no_figure(request: dict[str, Any]) -> None:
     one_by_one, in_blocks = (outcome(request, per_question=each) for each in (True, False))
