@@ -66,7 +66,7 @@ def gold_of(
     if question.evidence:
         gold = _from_evidence(question, evidence_mapping, relevance_level)
     else:
-        grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
+        grades = dict.fromkeys(relevant, 1.0) if isinstance(relevant, list) else relevant
         gold = Gold(grades)
     return _with_non_relevant(gold, question) if question.non_relevant else gold
 
@@ -86,7 +86,10 @@ def exclusion_of(
         return "behavior"
     if gold.unmapped:
         return "mapping"
-    if max(gold.grades.values(), default=0.0) < relevance_level:
+    for grade in gold.grades.values():
+        if grade >= relevance_level:
+            break
+    else:
         return "ground_truth"
     if index is not None and not index.issuperset(gold.relevant(relevance_level)):
         return "index"
