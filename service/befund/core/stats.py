@@ -13,6 +13,7 @@ RESAMPLES = 2_000
 FEWEST = 10
 ENOUGH_FOR_STUDENT = 2_000
 _FEW_DISTINCT = 32
+_MANY_QUESTIONS = 500
 _BLOCK_DRAWS = 1 << 19
 
 
@@ -93,14 +94,14 @@ def student_quantile(probability: float, degrees: int) -> float:
 def bootstrap(columns: list[NDArray[np.float64]], *, confidence: float, seed: int) -> list[tuple[float, float]]:
     """Percentile bootstrap of means over questions (Efron 1979), `RESAMPLES` resamples of whole questions.
 
-    A metric with few distinct values is resampled as one multinomial over them, which is the same distribution at a
-    fraction of the cost; the others share one set of resamples, drawn in blocks of bounded memory.
+    With many questions, a metric of few distinct values is resampled as one multinomial over them, which is the same
+    distribution at a fraction of the cost; all others share one set of resamples, drawn in blocks of bounded memory.
     """
     means = np.empty((len(columns), RESAMPLES))
     shared = []
     for i, values in enumerate(columns):
         distinct, counts = np.unique(values, return_counts=True)
-        if len(distinct) <= _FEW_DISTINCT:
+        if len(distinct) <= _FEW_DISTINCT and len(values) >= _MANY_QUESTIONS:
             drawn = np.random.default_rng(seed).multinomial(len(values), counts / len(values), size=RESAMPLES)
             means[i] = drawn @ distinct / len(values)
         else:

@@ -51,13 +51,20 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
     measurement = measure_request(body, content=content)
     request, cases, values = measurement.request, measurement.cases, measurement.values
     wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
+    by_tag = slices(cases, values, confidence=request.confidence, seed=request.seed)
     return RetrieveEvalResponse(
         questions=_counts(cases),
         metrics=estimates(values, confidence=request.confidence, seed=request.seed),
-        slices=slices(cases, values, confidence=request.confidence, seed=request.seed),
+        slices=by_tag,
         per_question=with_metrics(cases.results, values),
         context=_context(cases),
-        findings=findings(cases, request.k, generated=measurement.dataset.generated, wrong_ids=wrong_ids),
+        findings=findings(
+            cases,
+            request.k,
+            generated=measurement.dataset.generated,
+            wrong_ids=wrong_ids,
+            slices=len(by_tag),
+        ),
         config=_config(measurement, content),
         intervals=IntervalSettings(
             confidence=request.confidence, seed=request.seed, resamples=RESAMPLES, unit="question"

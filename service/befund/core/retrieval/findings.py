@@ -7,14 +7,13 @@ import numpy as np
 from befund.contract import Finding
 from befund.core.metrics import recall
 from befund.core.retrieval.cases import Cases
-from befund.core.retrieval.summary import MOST_SLICES
 
 SMALL_SAMPLE = 100
 REACHED_LATE = 0.8
 MISSED_EARLY = 0.6
 
 
-def findings(cases: Cases, cutoffs: Collection[int], *, generated: bool, wrong_ids: bool) -> list[Finding]:
+def findings(cases: Cases, cutoffs: Collection[int], *, generated: bool, wrong_ids: bool, slices: int) -> list[Finding]:
     """Everything noteworthy about one measurement, most serious first.
 
     Args:
@@ -22,6 +21,7 @@ def findings(cases: Cases, cutoffs: Collection[int], *, generated: bool, wrong_i
         cutoffs: The cutoffs asked for.
         generated: Whether the data set was generated rather than written.
         wrong_ids: Whether nothing retrieved in the whole run is gold or in the index.
+        slices: How many tags are reported as slices.
     """
     return [
         finding
@@ -29,7 +29,7 @@ def findings(cases: Cases, cutoffs: Collection[int], *, generated: bool, wrong_i
             _wrong_ids(wrong_ids),
             _access(cases),
             _false_positives(cases),
-            _coverage(cases),
+            _coverage(cases, slices),
             _order(cases),
             _ranking_gap(cases, cutoffs),
             _sample(cases, generated=generated),
@@ -68,7 +68,7 @@ def _false_positives(cases: Cases) -> Iterator[Finding]:
         )
 
 
-def _coverage(cases: Cases) -> Iterator[Finding]:
+def _coverage(cases: Cases, slices: int) -> Iterator[Finding]:
     if not cases.eligible:
         yield Finding(
             code="NO_ELIGIBLE_QUESTION",
@@ -85,10 +85,10 @@ def _coverage(cases: Cases) -> Iterator[Finding]:
             code="UNKNOWN_IN_RUN",
             message=f"{_count(cases.unknown, 'ranking')} for questions that the data set does not have: not scored.",
         )
-    if len(cases.tagged) > MOST_SLICES:
+    if len(cases.tagged) > slices:
         yield Finding(
             code="SLICES_LIMITED",
-            message=f"{len(cases.tagged)} tags: only the {MOST_SLICES} most frequent are reported as slices.",
+            message=f"{len(cases.tagged)} tags: only the {slices} most frequent are reported as slices.",
         )
 
 

@@ -13,6 +13,10 @@ from befund.core.retrieval.cases import Cases
 from befund.core.stats import mean_intervals
 
 MOST_SLICES = 200
+MOST_SLICE_ESTIMATES = 7_000
+"""So many intervals by tag are a matter of seconds; one request must not keep a thread for minutes."""
+MOST_VALUES = 20_000_000
+MOST_LISTED_VALUES = 4_000_000
 
 
 def chosen_metrics(request: RetrieveEvalOptions) -> list[Metric]:
@@ -40,7 +44,20 @@ def chosen_metrics(request: RetrieveEvalOptions) -> list[Metric]:
 
 
 def measure(cases: Cases, metrics: list[Metric]) -> dict[Metric, Values]:
-    """Each metric's value for each eligible question; NaN where it is not defined."""
+    """Each metric's value for each eligible question; NaN where it is not defined.
+
+    Raises:
+        ContradictionError: These would be more values than fit in memory or an answer.
+    """
+    wanted = len(cases.eligible) * len(metrics)
+    most = MOST_LISTED_VALUES if cases.results else MOST_VALUES
+    if wanted > most:
+        raise ContradictionError.at(
+            "/metrics",
+            "too-many-values",
+            f"{len(metrics)} metrics of {len(cases.eligible)} questions are {wanted} values, more than {most}. "
+            f"Name fewer metrics or cutoffs{', or set per_question to false' if cases.results else ''}.",
+        )
     rankings, items = cases.rankings, cases.items
     if items is None:
         return {metric: metric.of(rankings) for metric in metrics}
@@ -72,8 +89,9 @@ def estimates(values: dict[Metric, Values], *, confidence: float, seed: int) -> 
 
 
 def slices(cases: Cases, values: dict[Metric, Values], *, confidence: float, seed: int) -> dict[str, Slice]:
-    """The same by tag, for the `MOST_SLICES` most frequent tags."""
-    frequent = sorted(cases.tagged, key=lambda tag: (-len(cases.tagged[tag]), tag))[:MOST_SLICES]
+    """The same by tag, for the most frequent tags (of 200, or fewer where many metrics are asked for)."""
+    most = min(MOST_SLICES, MOST_SLICE_ESTIMATES // max(1, len(values)))
+    frequent = sorted(cases.tagged, key=lambda tag: (-len(cases.tagged[tag]), tag))[:most]
     found: dict[str, Slice] = {}
     for tag in sorted(frequent):
         positions: NDArray[np.int64] = np.frombuffer(cases.tagged[tag], dtype=np.int64)

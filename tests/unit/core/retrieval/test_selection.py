@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from befund.contract import Context, Excluded, QuestionResult
+from befund.core.retrieval import summary
 
 from ..conftest import evaluate, question, refused, values
 
@@ -77,6 +78,24 @@ def test_the_most_frequent_tags_are_reported_and_the_limit_is_said(per_question:
     assert "all" in response.slices
     assert "t199" not in response.slices
     assert [found.code for found in response.findings if found.code == "SLICES_LIMITED"]
+
+
+def test_many_metrics_leave_room_for_fewer_slices() -> None:
+    questions = [question(f"Q{number}", relevant=["a"], tags=[f"t{number:03}", "all"]) for number in range(20)]
+    response = evaluate(questions, {"Q0": ["a"]}, k=list(range(1, 101)))
+    assert len(response.metrics) == 801
+    assert list(response.slices) == ["all", "t000", "t001", "t002", "t003", "t004", "t005", "t006"]
+
+
+@pytest.mark.parametrize(("per_question", "advice"), [(True, "set per_question to false"), (False, "cutoffs.")])
+def test_more_values_than_fit_are_refused(per_question: bool, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summary, "MOST_LISTED_VALUES", 3)
+    monkeypatch.setattr(summary, "MOST_VALUES", 3)
+    questions = [question(f"Q{number}", relevant=["a"]) for number in range(2)]
+    error = refused(questions, {"Q0": ["a"]}, k=[1, 2], metrics=["recall"], per_question=per_question)
+    assert (error.code, error.places[0].pointer) == ("too-many-values", "/metrics")
+    assert error.detail.startswith("2 metrics of 2 questions are 4 values, more than 3.")
+    assert advice in error.detail
 
 
 def test_exclusions_are_listed_by_reason() -> None:
