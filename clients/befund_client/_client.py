@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from befund.contract import Health, Readiness, RetrieveEvalResponse
 from befund_client import _requests
 from befund_client._exchange import Call, Exchange, Retry
-from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords
+from befund_client._requests import DatasetLike, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Client:
         self._connection.close()
 
     def retrieve_eval(
-        self, dataset: DatasetLike, rankings: Mapping[str, RankingLike], **options: Unpack[RetrieveEvalKeywords]
+        self, dataset: DatasetLike, rankings: RankingsLike, **options: Unpack[RetrieveEvalKeywords]
     ) -> RetrieveEvalResponse:
         """Measure rankings against the gold of a data set.
 
@@ -127,7 +126,7 @@ class AsyncClient:
         await self._connection.close()
 
     async def retrieve_eval(
-        self, dataset: DatasetLike, rankings: Mapping[str, RankingLike], **options: Unpack[RetrieveEvalKeywords]
+        self, dataset: DatasetLike, rankings: RankingsLike, **options: Unpack[RetrieveEvalKeywords]
     ) -> RetrieveEvalResponse:
         """Measure rankings against the gold of a data set; see `Client.retrieve_eval`."""
         body = _requests.retrieve_eval_body(dataset, rankings, **options)

@@ -27,7 +27,11 @@ class ProblemError(BefundError):
         self.request_id = problem.request_id
 
     def __str__(self) -> str:
-        places = "".join(f"; {place.pointer}: {place.detail}" for place in self.problem.errors[:3])
+        places = "".join(
+            f"; {place.pointer}: {place.detail}"
+            for place in self.problem.errors[:3]
+            if place.detail not in self.problem.detail
+        )
         more = len(self.problem.errors) - 3
         if more > 0:
             places += f"; and {more} more places"

@@ -19,10 +19,12 @@ from befund.contract import (
     RetrieveEvalResponse,
 )
 from befund_client._exchange import Call
+from befund_client._files.source import Loaded
 
 Ranked = str | RankingEntry | Mapping[str, Any]
 RankingLike = Sequence[Ranked] | Mapping[str, float]
-DatasetLike = str | Dataset | Mapping[str, Any]
+DatasetLike = str | Dataset | Mapping[str, Any] | Loaded[Any]
+RankingsLike = Mapping[str, RankingLike] | Loaded[Any]
 
 
 class RetrieveEvalKeywords(TypedDict, total=False):
@@ -44,14 +46,13 @@ class RetrieveEvalKeywords(TypedDict, total=False):
     config: Mapping[str, Any] | None
 
 
-def retrieve_eval_body(
-    dataset: DatasetLike, rankings: Mapping[str, RankingLike], **options: Unpack[RetrieveEvalKeywords]
-) -> bytes:
+def retrieve_eval_body(dataset: DatasetLike, rankings: RankingsLike, **options: Unpack[RetrieveEvalKeywords]) -> bytes:
     """Build the body of POST /retrieve-eval.
 
     Args:
-        dataset: The name of a stored data set, a `Dataset`, or the same as plain dicts.
-        rankings: By question id: chunk ids in rank order, entries with score and roles, or a map from id to score.
+        dataset: The name of a stored data set, a `Dataset`, the same as plain dicts, or what `read_dataset` gave.
+        rankings: By question id: chunk ids in rank order, entries with score and roles, or a map from id to score; or
+            what `read_rankings` gave.
         options: See `befund.contract.RetrieveEvalOptions`; what is not given or None is left to the service.
 
     Raises:
@@ -64,6 +65,8 @@ def retrieve_eval_body(
         raise TypeError(f"retrieve_eval has no option {sorted(unknown)[0]!r}")
     if not math.isfinite(given.get("relevance_level", 1.0)):
         raise ValueError("relevance_level is not a finite number")
+    dataset = dataset.value if isinstance(dataset, Loaded) else dataset
+    rankings = rankings.value if isinstance(rankings, Loaded) else rankings
     written = {question: _ranking(question, ranking) for question, ranking in rankings.items()}
     named = dict(dataset) if isinstance(dataset, Mapping) else dataset
     return msgspec.json.encode({"dataset": named, "retrieval": {"rankings": written}, **given})

@@ -13,7 +13,7 @@ import uvicorn
 
 from befund.settings import Address
 
-CANNOT_START = 1
+CANNOT_START = 3
 KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers and clients keep an idle connection, so that no request meets one just closed here."""
 
@@ -37,6 +37,7 @@ def run(app: Any, address: Address) -> int:
     try:
         server.run()
     except SystemExit:  # uvicorn's way to say that it could not start; its log line says why
+        print(f"befund: cannot serve on {address}; see the log lines above", file=sys.stderr)
         return CANNOT_START
     return 0
 

@@ -173,15 +173,15 @@ def test_a_slow_answer_is_given_up_once(ask: Ask, service: Service) -> None:
 
 
 def test_an_error_holds_the_problem(ask: Ask, service: Service) -> None:
-    places = [{"pointer": f"/questions/{n}/id", "detail": "twice"} for n in range(5)]
+    places = [{"pointer": f"/questions/{n}/id", "detail": f"again {n}"} for n in range(5)]
     service.plays(Reply(422, problem(422, "a question id twice", errors=places, later="field")))
     with pytest.raises(ProblemError) as caught:
         ask("retrieve_eval", "d", {"Q1": ["a"]})
     assert caught.value.problem.errors[4].pointer == "/questions/4/id"
     assert caught.value.request_id == "r-1"
     assert str(caught.value) == (
-        "Some title (422): a question id twice; /questions/0/id: twice; /questions/1/id: twice; "
-        "/questions/2/id: twice; and 2 more places [request r-1]"
+        "Some title (422): a question id twice; /questions/0/id: again 0; /questions/1/id: again 1; "
+        "/questions/2/id: again 2; and 2 more places [request r-1]"
     )
 
 

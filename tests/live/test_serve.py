@@ -173,6 +173,7 @@ def test_an_address_in_use_is_an_error(service: str) -> None:
     port = str(httpx.URL(service).port)
     command = [sys.executable, "-m", "befund", "serve", "--port", port]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    assert finished.returncode == 1
+    assert finished.returncode == 3
     assert finished.stdout == ""
     assert "address already in use" in finished.stderr
+    assert finished.stderr.splitlines()[-1].startswith(f"befund: cannot serve on 127.0.0.1:{port}")

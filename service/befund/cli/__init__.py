@@ -6,6 +6,7 @@ so that `befund --help` is quick and works where only the client is installed.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -25,12 +26,21 @@ _CLI_LIBRARIES = frozenset({"rich"})
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    for name in ("stdout", "stderr"):  # closed by the caller: what is printed goes nowhere
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - stands for the stream until the end
     arguments = _parser().parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
-        return run(arguments)
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        print(f"befund: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", file=sys.stderr)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what was not written must not fail again at exit
+        return FAILED
     except ModuleNotFoundError as error:
         extra = _extra_of((error.name or "").partition(".")[0])
         if extra is None:

@@ -22,7 +22,7 @@ class Gold(Struct, frozen=True, gc=False):
     Attributes:
         grades: The grade of every judged chunk; of several evidences on one chunk the highest.
         evidence: The chunks of each relevant piece of evidence; empty where chunks were named directly.
-        unmapped: Relevant evidence that maps to no chunk.
+        unmapped: Evidence of a grade above 0 that maps to no chunk.
     """
 
     grades: Grades
@@ -91,7 +91,7 @@ def exclusion_of(
             break
     else:
         return "ground_truth"
-    if index is not None and not index.issuperset(gold.relevant(relevance_level)):
+    if index is not None and not index.issuperset(gold.relevant(ANY_POSITIVE_GRADE)):
         return "index"
     return None
 
@@ -113,7 +113,7 @@ def _from_evidence(question: QuestionFields, evidence_mapping: Mapped, relevance
             grades[chunk] = max(grades.get(chunk, evidence.relevance), evidence.relevance)
         if evidence.relevance >= relevance_level:
             chunks_of[evidence.id] = chunks
-    unmapped = [evidence for evidence, chunks in chunks_of.items() if not chunks]
+    unmapped = [name for name, grade in graded.items() if grade > 0 and not evidence_mapping.get(name)]
     return Gold(grades, {evidence: chunks for evidence, chunks in chunks_of.items() if chunks}, unmapped)
 
 

@@ -49,10 +49,10 @@ class Rankings:
                 occupied and gains nothing.
             gold: Grades of all judged items; above 0 is relevant, 0 or less is judged and not relevant.
         """
-        distinct = set(ranking)
-        found = [item for item in gold if item in distinct]
+        first = {item: rank for rank, item in zip(range(len(ranking), 0, -1), reversed(ranking), strict=True)}
+        found = [item for item in gold if item in first]
         number = self.begin(gold, returned=len(ranking))
-        self.find(number, [ranking.index(item) + 1 for item in found], [gold[item] for item in found])
+        self.find(number, [first[item] for item in found], [gold[item] for item in found])
 
     def begin(self, gold: Mapping[str, float], *, returned: int) -> int:
         """Add one question with `returned` items, none of them found yet; its number is returned."""
@@ -302,7 +302,7 @@ class Metric(Struct, frozen=True):
     @property
     def is_yes_or_no(self) -> bool:
         """Whether it can only be 0 or 1 for one question."""
-        return self.family == "hit_rate" or (self.family == "precision" and self.k == 1)
+        return self.family == "hit_rate" or (self.family in {"precision", "mrr", "judged"} and self.k == 1)
 
     def of(self, rankings: Rankings) -> Values:
         """Its value for each question; NaN where it is not defined."""

@@ -59,6 +59,7 @@ def below(first: RenderableType, *rest: RenderableType) -> RenderableType:
 
 def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
     excluded = 0
     for reason, meaning in REASONS.items():
         ids: list[str] | None = getattr(counts.excluded, reason)
@@ -67,7 +68,7 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
             grid.add_row(Text(f"{reason}: {meaning}"), Text(str(len(ids)), justify="right"), Text(listed(ids)))
     if counts.missing_from_run:
         missing = counts.missing_from_run
-        grid.add_row(Text("no ranking: scored 0"), Text(str(len(missing)), justify="right"), Text(listed(missing)))
+        grid.add_row(Text("without a ranking: 0"), Text(str(len(missing)), justify="right"), Text(listed(missing)))
     if counts.unknown_in_run:
         grid.add_row(Text("ranked, not in the set"), Text(str(counts.unknown_in_run), justify="right"), Text(""))
     index_note = [Text("index: not checked")] if counts.excluded.index is None else []
@@ -172,8 +173,10 @@ def _miss(result: QuestionResult, text: str, width: int) -> RenderableType:
     question = "" if text == result.id else shortened(text, max(20, width - len(name) - 6))
     rank = result.first_relevant_rank
     found = "nothing relevant came back" if rank is None else f"first relevant at rank {rank:,}"
-    came = listed(result.retrieved[:TOP_SHOWN], most=TOP_SHOWN) if result.retrieved else "nothing"
-    return below(Text.assemble((name, "bold"), f"  {question}"), Text(f"{found}; on top: {came}"))
+    on_top = f"; on top: {listed(result.retrieved[:TOP_SHOWN], most=TOP_SHOWN)}" if result.retrieved else ""
+    return below(
+        Text.assemble((name, "bold"), f"  {question}"), Text(f"{found if on_top else 'nothing came back'}{on_top}")
+    )
 
 
 def _slices(slices: Mapping[str, Slice], largest: int) -> Iterator[RenderableType]:

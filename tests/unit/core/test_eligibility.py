@@ -156,3 +156,13 @@ def test_the_first_reason_wins(fields: dict[str, Any], reason: str) -> None:
 def test_below_the_relevance_level_there_is_no_ground_truth() -> None:
     assert exclusion({"a": 1}, level=2) == "ground_truth"
     assert exclusion({"a": 2}, level=2) is None
+
+
+def test_unmapped_evidence_excludes_whatever_the_relevance_level() -> None:
+    found = gold(evidence=graded(E1=2, none=1), level=2.0)
+    assert exclusion_of(question(), found, index=None, relevance_level=2.0) == "mapping"
+
+
+def test_a_chunk_below_the_relevance_level_must_be_in_the_index_too() -> None:
+    found = gold({"a": 2.0, "b": 1.0}, level=2.0)
+    assert exclusion_of(question(), found, index=frozenset({"a"}), relevance_level=2.0) == "index"

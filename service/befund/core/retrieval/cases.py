@@ -203,7 +203,7 @@ def collect(request: LazyRetrieveEvalRequest, dataset: LazyDataset, *, content: 
         raise ContradictionError.at(
             "/tags" if request.tags else "/split",
             "nothing-selected",
-            f"No question of the data set is in split {request.split!r} with tags {request.tags!r}.",
+            f"No question of the data set {_filters(request)}.",
         )
     return cases
 
@@ -245,3 +245,9 @@ def _selected(
             yield question, gold
         else:
             run.look(question, gold)  # so that a broken ranking is refused whatever was selected
+
+
+def _filters(request: LazyRetrieveEvalRequest) -> str:
+    split = f"is in split {request.split!r}" if request.split is not None else ""
+    tags = f"has one of the tags {', '.join(map(repr, request.tags))}" if request.tags else ""
+    return " and ".join(filter(None, (split, tags)))

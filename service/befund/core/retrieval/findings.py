@@ -122,12 +122,14 @@ def _ranking_gap(cases: Cases, cutoffs: Collection[int]) -> Iterator[Finding]:
         return
     rankings = cases.rankings if cases.items is None else cases.items
     early, late = recall(rankings, smallest), recall(rankings, largest)
-    if late.mean() >= REACHED_LATE and early.mean() <= MISSED_EARLY * late.mean():
+    reachable = np.minimum(1.0, smallest / np.maximum(rankings.relevant_count, 1))
+    improvable = np.flatnonzero(early < np.minimum(late, reachable) - 1e-12)
+    if late.mean() >= REACHED_LATE and early.mean() <= MISSED_EARLY * late.mean() and len(improvable):
         yield Finding(
             code="RANKING_GAP",
             message=f"Recall is {late.mean():.3f} at {largest} but {early.mean():.3f} at {smallest}: the right chunks "
             "are found and ranked too low. Rerank; the index is not the problem.",
-            questions=[cases.eligible[i] for i in np.flatnonzero(late > early)],
+            questions=[cases.eligible[i] for i in improvable],
         )
 
 

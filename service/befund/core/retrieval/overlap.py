@@ -4,7 +4,7 @@ from befund.core.retrieval.envelope import LazyDataset, read_mapping, read_quest
 
 
 def no_known_id(body: bytes) -> bool:
-    """Whether something was retrieved, and none of it is anyone's gold or in the index.
+    """Whether something was retrieved, and none of it is anyone's gold or in the index; not where neither is known.
 
     Reads a whole request again, which is why it is asked only where no ranking met its own question's gold.
     """
@@ -16,6 +16,8 @@ def no_known_id(body: bytes) -> bool:
     for raw in request.dataset.questions:
         question, grades = read_question(raw)
         known.update(grades, question.non_relevant)
+    if not known:
+        return False
     retrieved = (read_ranking(raw).ids for raw in (request.retrieval.rankings or {}).values())
     any_retrieved = False
     for ids in retrieved:

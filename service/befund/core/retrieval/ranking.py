@@ -53,9 +53,9 @@ def sight(ranking: Retrieved, judged: Collection[str]) -> Sighting:
     >>> sight(Retrieved(["a", "b", "a", "c"]), ["a", "c", "d"])
     Sighting(returned=4, found=['a', 'c'], ranks=[1, 4])
     """
-    distinct = set(ranking.ids)
-    found = [chunk for chunk in judged if chunk in distinct]
-    return Sighting(len(ranking.ids), found, [ranking.ids.index(chunk) + 1 for chunk in found])
+    first = {chunk: rank for rank, chunk in zip(range(len(ranking.ids), 0, -1), reversed(ranking.ids), strict=True)}
+    found = [chunk for chunk in judged if chunk in first]
+    return Sighting(len(ranking.ids), found, [first[chunk] for chunk in found])
 
 
 def in_rank_order(ranking: Ranking) -> Retrieved:

@@ -87,7 +87,7 @@ class Run:
             raise ContradictionError.at(
                 "/retrieval/rankings",
                 "no-known-question",
-                f"None of the {len(unknown)} rankings belongs to a question of the data set (the first is for "
+                f"No ranking belongs to a question of the data set ({len(unknown)} given, the first for "
                 f"{unknown[0]!r}). Check that both use the same question ids.",
             )
         return len(unknown)

@@ -51,15 +51,24 @@ def test_with_one_cutoff_there_is_no_gap() -> None:
     assert finding(many([4] * 20, k=[5, 5]), "RANKING_GAP") is None
 
 
+def test_a_ranking_that_no_order_would_improve_has_no_gap() -> None:
+    response = evaluate([question(relevant=["a", "b"])], {"Q": ["a", "b"]}, k=[1, 5])
+    assert finding(response, "RANKING_GAP") is None
+
+
+def test_without_any_gold_the_ids_are_not_called_wrong() -> None:
+    assert finding(evaluate([question()], {"Q": ["a"]}), "NO_ID_OVERLAP") is None
+
+
 def test_the_gap_at_level_evidence_is_one_of_evidence() -> None:
-    # Each piece of evidence has a chunk at rank 1; of the chunks only half come back there.
+    # The evidence has a chunk at rank 1; of its chunks only one of the two that could is among the first two.
     mapping = {"E": [f"c{number}" for number in range(4)]}
     questions = [question(evidence=[{"id": "E"}])]
-    rankings = {"Q": ["c0", "c1", "c2", "c3"]}
-    by_chunk = evaluate(questions, rankings, mapping=mapping, k=[1, 5])
-    by_evidence = evaluate(questions, rankings, mapping=mapping, k=[1, 5], level="evidence")
+    rankings = {"Q": ["c0", "x", "c1", "c2", "c3"]}
+    by_chunk = evaluate(questions, rankings, mapping=mapping, k=[2, 5])
+    by_evidence = evaluate(questions, rankings, mapping=mapping, k=[2, 5], level="evidence")
     assert finding(by_chunk, "RANKING_GAP") is not None
-    assert by_evidence.metrics["recall@1"].value == 1.0
+    assert by_evidence.metrics["recall@2"].value == 1.0
     assert finding(by_evidence, "RANKING_GAP") is None
 
 

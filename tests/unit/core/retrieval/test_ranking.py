@@ -5,6 +5,7 @@ from msgspec import Raw
 
 from befund.core.errors import BefundError
 from befund.core.retrieval.envelope import read_ranking
+from befund.core.retrieval.ranking import Retrieved, sight
 
 from ..conftest import evaluate, question
 
@@ -74,3 +75,9 @@ def test_ids_are_opaque(name: str, per_question: bool) -> None:
 def test_ids_are_compared_exactly(gold: str, retrieved: Any) -> None:
     response = evaluate([question(relevant=[gold])], {"Q": [retrieved]}, metrics=["hit_rate@1"])
     assert response.metrics["hit_rate@1"].value == 0.0
+
+
+def test_many_judged_chunks_in_one_long_ranking_are_found_in_one_pass() -> None:
+    ids = [str(number) for number in range(100_000)]
+    sighting = sight(Retrieved(ids), ids)
+    assert sighting.ranks == list(range(1, 100_001))
