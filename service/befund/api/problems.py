@@ -17,7 +17,14 @@ from msgspec import Struct
 
 from befund.api.exchange import Exchange
 from befund.contract import Problem, ProblemDetail
-from befund.core.errors import BefundError, ContradictionError, MalformedRequestError, NotFoundError
+from befund.core.errors import (
+    BefundError,
+    ConflictError,
+    ContradictionError,
+    DependencyError,
+    MalformedRequestError,
+    NotFoundError,
+)
 
 MEDIA_TYPE = "application/problem+json"
 CALLER_GONE = 499
@@ -39,18 +46,21 @@ KINDS: Mapping[int, Kind] = {
     404: Kind("not-found", "Not found"),
     405: Kind("method-not-allowed", "Method not allowed"),
     408: Kind("request-timeout", "Request did not arrive in time"),
+    409: Kind("conflict", "Conflict"),
     413: Kind("body-too-large", "Body over the limit"),
     415: Kind("unsupported-media-type", "Media type not read here"),
     422: Kind("contradiction", "Request cannot be carried out"),
     CALLER_GONE: Kind("caller-gone", "Caller went away"),
     500: Kind("internal-error", "Internal error"),
-    503: Kind("busy", "Too much work waiting"),
+    503: Kind("busy", "Not able to take the work now"),
 }
 
 _DOMAIN_STATUS: Mapping[type[BefundError], int] = {
     MalformedRequestError: 400,
     NotFoundError: 404,
+    ConflictError: 409,
     ContradictionError: 422,
+    DependencyError: 503,
 }
 
 
@@ -120,7 +130,9 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
     match error:
         case BefundError():
             status = next((known for kind, known in _DOMAIN_STATUS.items() if isinstance(error, kind)), 500)
-            return _Answer(status, Kind(error.code, error.title), error.detail, places=error.places)
+            return _Answer(
+                status, Kind(error.code, error.title), error.detail, places=error.places, headers=_headers_of(error)
+            )
         case Refusal():
             return _Answer(error.status, KINDS[error.status], error.detail, headers=error.headers)
         case ValidationException():
@@ -131,6 +143,12 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
         case _:
             detail = "The service failed on this request. Its log holds the cause under this request_id."
             return _Answer(500, KINDS[500], detail)
+
+
+def _headers_of(error: BefundError) -> dict[str, str]:
+    if isinstance(error, DependencyError) and error.retry_after is not None:
+        return {"Retry-After": str(error.retry_after)}
+    return {}
 
 
 def _validation_answer(error: ValidationException) -> _Answer:

@@ -70,3 +70,23 @@ class NotFoundError(BefundError):
     """The request names a run, dataset, collection or job that does not exist."""
 
     title = "Not found"
+
+
+class ConflictError(BefundError):
+    """The request does not fit what is stored: another embedder, another configuration of a run."""
+
+    title = "Conflict"
+
+
+class DependencyError(BefundError):
+    """Something the service depends on is down, damaged or answers unusably; nothing was scored.
+
+    Attributes:
+        retry_after: Seconds after which trying again makes sense; None where it does not by itself.
+    """
+
+    title = "Dependency unavailable"
+
+    def __init__(self, code: str, detail: str, *, retry_after: int | None = None) -> None:
+        super().__init__(code, detail)
+        self.retry_after = retry_after

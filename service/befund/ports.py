@@ -1,0 +1,140 @@
+"""What the service needs from outside, each as a Protocol: adapters implement them, app.py chooses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""One row a text."""
+
+
+class EmbedderIdentity(Struct, frozen=True):
+    """What must be the same when a collection is written and when it is searched.
+
+    Attributes:
+        name: The embedder and its model, as `wordllama/l2_supercat_256`.
+        dimension: Length of its vectors.
+    """
+
+    name: str
+    dimension: int
+
+
+class Embedder(Protocol):
+    """Texts to vectors."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What a collection made with it records."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector of length 1 a text, in order.
+
+        Raises:
+            ContradictionError: A text has nothing to embed (blank, or no known token).
+            DependencyError: The embedding service cannot be reached or answers unusably.
+        """
+        ...
+
+
+class Collection(Struct, frozen=True):
+    """A collection of the index and how it was made.
+
+    Attributes:
+        name: Its name.
+        count: How many chunks it holds.
+        embedder: What made its vectors; None where nobody recorded it (not made by Befund).
+        dimension: Length of its vectors; None while it is empty.
+        chunking: How its documents were cut, as `markdown/700/0`; None where not recorded.
+        corpus: Hash over the documents in it, as `sha256:...`; None where not recorded.
+        uses_roles: Whether any chunk says who may read it; a chunk that does not is then denied to all.
+    """
+
+    name: str
+    count: int
+    embedder: EmbedderIdentity | None
+    dimension: int | None
+    chunking: str | None
+    corpus: str | None
+    uses_roles: bool
+
+
+class IndexedChunk(Struct, frozen=True):
+    """A chunk as the index holds it. `metadata` has scalar values; `roles` is a comma-separated list."""
+
+    id: str
+    text: str | None
+    metadata: Mapping[str, str | int | float | bool]
+
+
+class Hit(Struct, frozen=True):
+    """One search result; a smaller distance is nearer."""
+
+    id: str
+    distance: float
+    metadata: Mapping[str, str | int | float | bool]
+
+
+class Index(Protocol):
+    """Collections of chunks with their vectors.
+
+    Every method that names a collection raises NotFoundError `unknown-collection` where there is none, and
+    DependencyError where the index is down, damaged, or owned by another process.
+    """
+
+    async def collections(self) -> list[Collection]:
+        """Every collection, by name."""
+        ...
+
+    async def collection(self, name: str) -> Collection:
+        """One collection."""
+        ...
+
+    async def search(
+        self, name: str, vectors: Vectors, *, top_k: int, where: Mapping[str, Any] | None = None
+    ) -> list[list[Hit]]:
+        """The nearest chunks of each vector, nearest first: at most `top_k`, fewer where the collection holds fewer.
+
+        Raises:
+            ConflictError: `dimension-mismatch`.
+            ContradictionError: The filter cannot be read.
+        """
+        ...
+
+    async def held(self, name: str, ids: Sequence[str]) -> frozenset[str]:
+        """Which of these chunks the collection holds."""
+        ...
+
+    async def chunks(self, name: str, ids: Sequence[str] | None = None) -> list[IndexedChunk]:
+        """These chunks, those that exist (all of them where `ids` is None)."""
+        ...
+
+    async def create(
+        self, name: str, *, embedder: EmbedderIdentity, chunking: str, corpus: str | None = None
+    ) -> Collection:
+        """Make a collection, or give the one that exists.
+
+        Raises:
+            ConflictError: It exists and was made by another embedder (`embedder-mismatch`).
+        """
+        ...
+
+    async def write(self, name: str, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
+        """Add chunks, or replace those with the same ids."""
+        ...
+
+    async def delete(self, name: str, ids: Sequence[str]) -> None:
+        """Take chunks out; ids it does not hold are passed over."""
+        ...
+
+    async def describe(self, name: str, *, chunking: str, corpus: str) -> None:
+        """Record how the collection was made, once all of its chunks are written."""
+        ...
+
+    async def drop(self, name: str) -> None:
+        """Delete the collection."""
+        ...
