@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 """One row a text."""
 
+Metadata = Mapping[str, str | int | float | bool | Sequence[str]]
+"""What a chunk says of itself. Under `roles` stands who may read it: a list, or names with commas between."""
+
 
 class EmbedderIdentity(Struct, frozen=True):
     """What must be the same when a collection is written and when it is searched.
 
     Attributes:
-        name: The embedder and its model, as `wordllama/l2_supercat_256`.
+        name: The embedder and its model, as `wordllama/l2_supercat/256`.
         dimension: Length of its vectors.
     """
 
@@ -26,18 +29,34 @@ class EmbedderIdentity(Struct, frozen=True):
 class Embedder(Protocol):
     """Texts to vectors."""
 
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """What a collection made with it records."""
+    async def identity(self) -> EmbedderIdentity:
+        """What a collection made with it records; the first call of an embedding service asks it for a vector.
+
+        Raises:
+            DependencyError: As `embed`.
+        """
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector of length 1 a text, in order.
 
         Raises:
-            ContradictionError: A text has nothing to embed (blank, or no known token).
+            ContradictionError: `blank-text`: a text has nothing to embed; the place is its position, as `/3`.
             DependencyError: The embedding service cannot be reached or answers unusably.
         """
+        ...
+
+
+class Tokenizer(Protocol):
+    """Counts what a text costs a model."""
+
+    @property
+    def name(self) -> str:
+        """What counts."""
+        ...
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has."""
         ...
 
 
@@ -52,6 +71,8 @@ class Collection(Struct, frozen=True):
         chunking: How its documents were cut, as `markdown/700/0`; None where not recorded.
         corpus: Hash over the documents in it, as `sha256:...`; None where not recorded.
         uses_roles: Whether any chunk says who may read it; a chunk that does not is then denied to all.
+        space: How distances are measured: `cosine`, `l2` or `ip`.
+        damaged: Whether its vectors are lost or unreadable; it must be ingested anew.
     """
 
     name: str
@@ -61,14 +82,16 @@ class Collection(Struct, frozen=True):
     chunking: str | None
     corpus: str | None
     uses_roles: bool
+    space: str = "cosine"
+    damaged: bool = False
 
 
 class IndexedChunk(Struct, frozen=True):
-    """A chunk as the index holds it. `metadata` has scalar values; `roles` is a comma-separated list."""
+    """A chunk as the index holds it."""
 
     id: str
     text: str | None
-    metadata: Mapping[str, str | int | float | bool]
+    metadata: Metadata
 
 
 class Hit(Struct, frozen=True):
@@ -76,14 +99,14 @@ class Hit(Struct, frozen=True):
 
     id: str
     distance: float
-    metadata: Mapping[str, str | int | float | bool]
 
 
 class Index(Protocol):
     """Collections of chunks with their vectors.
 
     Every method that names a collection raises NotFoundError `unknown-collection` where there is none, and
-    DependencyError where the index is down, damaged, or owned by another process.
+    DependencyError where the index is down (`index-down`), damaged (`index-damaged`), or owned by another process
+    (`index-in-use`).
     """
 
     async def collections(self) -> list[Collection]:
@@ -120,11 +143,17 @@ class Index(Protocol):
 
         Raises:
             ConflictError: It exists and was made by another embedder (`embedder-mismatch`).
+            ContradictionError: The index does not take the name (`bad-collection-name`).
         """
         ...
 
     async def write(self, name: str, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
-        """Add chunks, or replace those with the same ids."""
+        """Add chunks, or replace those with the same ids.
+
+        Raises:
+            ConflictError: `dimension-mismatch`.
+            ContradictionError: An id stands twice, or a vector is zero or not finite.
+        """
         ...
 
     async def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -136,5 +165,13 @@ class Index(Protocol):
         ...
 
     async def drop(self, name: str) -> None:
-        """Delete the collection."""
+        """Delete the collection, a damaged one too."""
+        ...
+
+    async def ready(self) -> None:
+        """Return if the index can be asked.
+
+        Raises:
+            DependencyError: It cannot, or not yet.
+        """
         ...
