@@ -1,0 +1,73 @@
+"""Chroma's errors in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from befund.core.errors import BefundError, ContradictionError, DependencyError, NotFoundError
+
+
+@contextmanager
+def translated(name: str | None = None) -> Iterator[None]:
+    """Translate what Chroma raises while something is done with a collection (or with none)."""
+    try:
+        yield
+    except BefundError:
+        raise
+    except Exception as error:  # Chroma's server errors come as plain exceptions
+        raise _translation(error, name) from error
+
+
+def _translation(error: Exception, name: str | None) -> BefundError:
+    from chromadb import errors  # slow to import; once it has raised something it is there
+
+    if name is not None and isinstance(error, errors.NotFoundError):
+        return unknown_collection(name)
+    if name is not None and isinstance(error, errors.InvalidArgumentError) and "name: Expected" in str(error):
+        return bad_name(name)
+    return failed(name, error)
+
+
+def unknown_collection(name: str) -> NotFoundError:
+    """There is none of this name."""
+    return NotFoundError(
+        "unknown-collection",
+        f"There is no collection {name!r}. GET /collections lists those there are; befund ingest makes one.",
+    )
+
+
+def bad_name(name: str) -> ContradictionError:
+    """Chroma takes no such name."""
+    return ContradictionError(
+        "bad-collection-name",
+        f"{name[:100]!r} cannot be the name of a collection. It should be 3 to 512 letters, digits, dots, dashes or "
+        "underscores, begin and end with a letter or digit, and be no IP address.",
+    )
+
+
+def damaged(name: str) -> DependencyError:
+    """Its vectors are lost."""
+    return DependencyError(
+        "index-damaged",
+        f"Collection {name!r} is damaged: vectors of it are lost or cannot be read. DELETE /collections/{name} and "
+        "ingest its documents anew; the other collections can be used.",
+    )
+
+
+def bad_filter(complaint: str) -> ContradictionError:
+    """A filter that Chroma cannot read; the place is within the search."""
+    what = complaint.removesuffix(" in query.").removesuffix(".").replace("Expected", "expected", 1)
+    return ContradictionError.at(
+        "/where",
+        "bad-filter",
+        f'The filter cannot be used: {what}. Write {{"field": value}}, {{"field": {{"$gte": 1}}}} or '
+        '{"$and": [..., ...]}; operators are $eq $ne $gt $gte $lt $lte $in $nin $contains $not_contains $and $or.',
+    )
+
+
+def failed(name: str | None, error: Exception) -> DependencyError:
+    """Chroma failed, and not for anything the caller did."""
+    about = "The index" if name is None else f"The index, asked about collection {name!r},"
+    kind = type(error).__name__
+    return DependencyError(
+        "index-failed", f"{about} failed ({kind}: {str(error)[:300]}). Look at its log and its disk, then try again."
+    )

@@ -1,0 +1,89 @@
+"""The folder of an embedded Chroma: one process owns it, and what lies in it must be whole before Chroma opens it.
+
+Two processes writing to one folder lose vectors silently, and Chroma makes a new database where it finds an empty one.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from uuid import UUID
+
+from befund.core.errors import DependencyError
+
+DATABASE = "chroma.sqlite3"
+_LOCK = "befund.lock"
+_SQLITE = b"SQLite format 3\0"
+
+
+class FolderLock:
+    """Holds the folder until it is released or the process ends, however it ends: the kernel frees it."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = open(folder / _LOCK, "a+", encoding="ascii")  # noqa: SIM115 - open as long as it is held
+        except OSError as error:
+            raise DependencyError(
+                "index-down",
+                f"The index's folder {folder} cannot be written ({error.strerror}). Let BEFUND_DATA_DIR name a folder "
+                "that this process may write.",
+            ) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = self._owner()
+            self._file.close()
+            raise DependencyError(
+                "index-in-use",
+                f"The index's folder {folder} is in use by {owner}. Stop it, send the work to it, or give this one "
+                "another BEFUND_DATA_DIR.",
+            ) from error
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+
+    def release(self) -> None:
+        """Let another process have the folder."""
+        self._file.close()
+
+    def _owner(self) -> str:
+        self._file.seek(0)
+        pid = self._file.read(20).strip()
+        return f"process {pid}" if pid.isdecimal() else "another process"
+
+
+def refuse_broken(folder: Path) -> None:
+    """Refuse a folder whose database is gone, empty or none.
+
+    Raises:
+        DependencyError: `index-damaged`.
+    """
+    database = folder / DATABASE
+    size = database.stat().st_size if database.exists() else 0
+    if not size and any(_is_segment(entry) for entry in folder.iterdir()):
+        raise _damaged(folder, f"{DATABASE} is {'empty' if database.exists() else 'missing'} beside the vectors")
+    if size:
+        with database.open("rb") as file:
+            if file.read(len(_SQLITE)) != _SQLITE:
+                raise _damaged(folder, f"{DATABASE} is no database")
+
+
+def unreadable(folder: Path, error: Exception) -> DependencyError:
+    """The error for a folder that Chroma itself could not open."""
+    return _damaged(folder, f"Chroma cannot open it ({error})")
+
+
+def _is_segment(entry: Path) -> bool:
+    try:
+        UUID(entry.name)
+    except ValueError:
+        return False
+    return entry.is_dir()
+
+
+def _damaged(folder: Path, what: str) -> DependencyError:
+    return DependencyError(
+        "index-damaged",
+        f"The index in {folder} is damaged: {what}. Put back a copy of the folder, or move it away and ingest the "
+        "documents anew.",
+    )

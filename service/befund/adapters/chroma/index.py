@@ -1,0 +1,296 @@
+"""The port `Index` over Chroma."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from befund.adapters.chroma import record
+from befund.adapters.chroma.connection import Connection
+from befund.adapters.chroma.failures import bad_filter, damaged, translated
+from befund.core.errors import ConflictError, ContradictionError, DependencyError
+from befund.ports import Collection, EmbedderIdentity, Hit, IndexedChunk, Vectors
+
+PAGE = 5_000
+"""Ids a call: SQLite takes 32,766 variables in one statement, and a page must not hold the thread for long."""
+WRITTEN_AT_ONCE = 1_000
+QUERIES_AT_ONCE = 100
+HITS_AT_ONCE = 100_000
+_COLLECTIONS_A_PAGE = 100
+_SAMPLES = 8
+
+
+class ChromaIndex:
+    """Collections in Chroma.
+
+    A collection is looked at before its first use: vectors that are lost do not show in its count, and a search
+    answers with the few that are left.
+
+    Args:
+        connection: The way to Chroma.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sound: dict[str, bool] = {}
+        self._roles: dict[tuple[str, int], bool] = {}
+
+    async def ready(self) -> None:
+        """Return if the index can be asked."""
+        await self._connection.ready()
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._connection.close()
+
+    async def collections(self) -> list[Collection]:
+        """Every collection, by name."""
+        found: list[Any] = []
+        while True:
+            offset = len(found)
+            found += await self._ask(None, "list_collections", limit=_COLLECTIONS_A_PAGE, offset=offset)
+            if len(found) < offset + _COLLECTIONS_A_PAGE:
+                break
+        return [await self._described(each) for each in sorted(found, key=lambda each: str(each.name))]
+
+    async def collection(self, name: str) -> Collection:
+        """One collection."""
+        return await self._described(await self._get(name))
+
+    async def search(
+        self, name: str, vectors: Vectors, *, top_k: int, where: Mapping[str, Any] | None = None
+    ) -> list[list[Hit]]:
+        """The nearest chunks of each vector, nearest first."""
+        refuse_pointless(vectors)
+        found = await self._sound_one(name)
+        self._refuse_other_dimension(found, vectors.shape[1])
+        count: int = await self._of(found, "count")
+        most = max(1, min(top_k, count))
+        at_once = max(1, min(QUERIES_AT_ONCE, HITS_AT_ONCE // most))
+        hits: list[list[Hit]] = []
+        for part in _parts(vectors, at_once):
+            answer = await self._query(found, part, most, dict(where) if where else None)
+            for ids, distances in zip(answer["ids"], answer["distances"], strict=True):
+                hits.append([Hit(*pair) for pair in zip(ids, distances, strict=True)])
+        return hits
+
+    async def held(self, name: str, ids: Sequence[str]) -> frozenset[str]:
+        """Which of these chunks the collection holds."""
+        found = await self._sound_one(name)
+        held: set[str] = set()
+        for part in _parts(list(dict.fromkeys(ids)), PAGE):
+            answer = await self._of(found, "get", ids=part, include=[])
+            held.update(answer["ids"])
+        return frozenset(held)
+
+    async def chunks(self, name: str, ids: Sequence[str] | None = None) -> list[IndexedChunk]:
+        """These chunks, those that exist, in the order asked for; all of them where `ids` is None."""
+        found = await self._sound_one(name)
+        if ids is None:
+            return [chunk async for chunk in self._every_chunk(found)]
+        chunks: dict[str, IndexedChunk] = {}
+        for part in _parts(list(dict.fromkeys(ids)), PAGE):
+            answer = await self._of(found, "get", ids=part, include=["documents", "metadatas"])
+            chunks.update((chunk.id, chunk) for chunk in _chunks_of(answer))
+        return [chunks[id_] for id_ in ids if id_ in chunks]
+
+    async def create(
+        self, name: str, *, embedder: EmbedderIdentity, chunking: str, corpus: str | None = None
+    ) -> Collection:
+        """Make a collection, or give the one that exists."""
+        metadata = record.changed(
+            None,
+            **{
+                record.EMBEDDER: embedder.name,
+                record.DIMENSION: embedder.dimension,
+                record.CHUNKING: chunking,
+                record.CORPUS: corpus,
+            },
+        )
+        found = await self._ask(
+            name,
+            "get_or_create_collection",
+            metadata=metadata,
+            configuration={"hnsw": {"space": "cosine"}},
+            embedding_function=None,
+        )
+        described = await self._described(found)
+        if described.damaged:
+            raise damaged(name)
+        if described.embedder is not None and described.embedder.name != embedder.name:
+            raise ConflictError(
+                "embedder-mismatch",
+                f"Collection {name!r} was made with {described.embedder.name}, not with {embedder.name}. Use that "
+                "embedder, another name, or delete the collection.",
+            )
+        self._refuse_other_dimension(found, embedder.dimension)
+        return described
+
+    async def write(self, name: str, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
+        """Add chunks, or replace those with the same ids."""
+        refuse_pointless(vectors)
+        if len(vectors) != len(chunks):
+            raise ValueError(f"{len(vectors)} vectors for {len(chunks)} chunks")
+        if len({chunk.id for chunk in chunks}) < len(chunks):
+            raise ContradictionError("chunk-twice", f"A chunk id stands twice in what is to be written to {name!r}.")
+        found = await self._sound_one(name)
+        if not chunks:
+            return
+        self._refuse_other_dimension(found, vectors.shape[1])
+        if any(record.ROLES in chunk.metadata for chunk in chunks) and not _record_of(found).uses_roles:
+            await self._note(found, **{record.USES_ROLES: True})
+        for start in range(0, len(chunks), WRITTEN_AT_ONCE):
+            await self._upsert(found, chunks[start : start + WRITTEN_AT_ONCE], vectors[start : start + WRITTEN_AT_ONCE])
+
+    async def delete(self, name: str, ids: Sequence[str]) -> None:
+        """Take chunks out."""
+        found = await self._sound_one(name)
+        for part in _parts(list(dict.fromkeys(ids)), PAGE):
+            await self._of(found, "delete", ids=part)
+
+    async def describe(self, name: str, *, chunking: str, corpus: str) -> None:
+        """Record how the collection was made."""
+        await self._note(await self._get(name), **{record.CHUNKING: chunking, record.CORPUS: corpus})
+
+    async def drop(self, name: str) -> None:
+        """Delete the collection, a damaged one too."""
+        await self._ask(name, "delete_collection")
+
+    async def _ask(self, name: str | None, method: str, **arguments: Any) -> Any:
+        """Call a method of the client, about one collection or none."""
+        given = arguments if name is None else {"name": name, **arguments}
+        with translated(name):
+            return await self._connection.call(lambda client: getattr(client, method)(**given))
+
+    async def _of(self, found: Any, method: str, **arguments: Any) -> Any:
+        """Call a method of a collection."""
+        with translated(found.name):
+            return await self._connection.call(lambda _: getattr(found, method)(**arguments))
+
+    async def _get(self, name: str) -> Any:
+        return await self._ask(name, "get_collection", embedding_function=None)
+
+    async def _sound_one(self, name: str) -> Any:
+        """The collection, which is not damaged."""
+        found = await self._get(name)
+        if not await self._is_sound(found):
+            raise damaged(name)
+        return found
+
+    async def _described(self, found: Any) -> Collection:
+        noted = _record_of(found)
+        is_sound = await self._is_sound(found)
+        count = await self._of(found, "count") if is_sound else 0
+        uses_roles = noted.uses_roles
+        if uses_roles is None:
+            uses_roles = is_sound and await self._any_roles(found, count)
+        return Collection(
+            name=found.name,
+            count=count,
+            embedder=noted.embedder,
+            dimension=found.get_model().dimension,
+            chunking=noted.chunking,
+            corpus=noted.corpus,
+            uses_roles=uses_roles,
+            space=record.space_of(found.configuration_json),
+            damaged=not is_sound,
+        )
+
+    async def _is_sound(self, found: Any) -> bool:
+        """Whether vectors from all over the collection can be read; looked at once in the life of the process."""
+        key = str(found.id)
+        if key not in self._sound:
+            self._sound[key] = await self._samples_read(found)
+        return self._sound[key]
+
+    async def _samples_read(self, found: Any) -> bool:
+        from chromadb.errors import InternalError
+
+        try:
+            count = await self._of(found, "count")
+            for offset in sorted({count * sample // _SAMPLES for sample in range(_SAMPLES)} if count else ()):
+                await self._of(found, "get", limit=1, offset=offset, include=["embeddings"])
+        except DependencyError as error:
+            if isinstance(error.__cause__, InternalError):
+                return False
+            raise
+        return True
+
+    async def _any_roles(self, found: Any, count: int) -> bool:
+        """Whether any chunk of a collection that others wrote names roles: all of them are read, once a count."""
+        key = (str(found.id), count)
+        if key not in self._roles:
+            self._roles[key] = any(
+                [record.ROLES in chunk.metadata async for chunk in self._every_chunk(found, texts=False)]
+            )
+        return self._roles[key]
+
+    async def _every_chunk(self, found: Any, *, texts: bool = True) -> AsyncIterator[IndexedChunk]:
+        include = ["documents", "metadatas"] if texts else ["metadatas"]
+        offset = 0
+        while True:
+            answer = await self._of(found, "get", limit=PAGE, offset=offset, include=include)
+            for chunk in _chunks_of(answer):
+                yield chunk
+            offset += PAGE
+            if len(answer["ids"]) < PAGE:
+                return
+
+    async def _query(self, found: Any, vectors: Vectors, top_k: int, where: dict[str, Any] | None) -> Any:
+        from chromadb.errors import InvalidArgumentError
+
+        try:
+            return await self._of(
+                found, "query", query_embeddings=vectors, n_results=top_k, where=where, include=["distances"]
+            )
+        except DependencyError as error:
+            if where and isinstance(error.__cause__, ValueError | RecursionError | InvalidArgumentError):
+                raise bad_filter(str(error.__cause__)) from error.__cause__
+            raise
+
+    async def _upsert(self, found: Any, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
+        ids = [chunk.id for chunk in chunks]
+        held = await self._of(found, "get", ids=ids, include=["metadatas"])
+        before = dict(zip(held["ids"], held["metadatas"], strict=True))
+        await self._of(
+            found,
+            "upsert",
+            ids=ids,
+            embeddings=vectors,
+            documents=[chunk.text or "" for chunk in chunks],
+            metadatas=[record.written_metadata(chunk.metadata, before.get(chunk.id)) for chunk in chunks],
+        )
+
+    async def _note(self, found: Any, **values: Any) -> None:
+        await self._of(found, "modify", metadata=record.changed(found.metadata, **values))
+
+    def _refuse_other_dimension(self, found: Any, dimension: int) -> None:
+        noted = _record_of(found).embedder
+        there = found.get_model().dimension or (noted.dimension if noted else None)
+        if there is not None and there != dimension:
+            raise ConflictError(
+                "dimension-mismatch",
+                f"Collection {found.name!r} holds vectors of {there} numbers; those given have {dimension}. Use the "
+                "embedder it was made with.",
+            )
+
+
+def refuse_pointless(vectors: Vectors) -> None:
+    """Refuse vectors without a direction, which Chroma would rank by chance."""
+    if vectors.size and not (np.isfinite(vectors).all() and np.any(vectors, axis=1).all()):
+        raise ContradictionError("bad-vector", "A vector is zero or has a number that is not finite.")
+
+
+def _record_of(found: Any) -> record.Record:
+    return record.read_record(found.metadata)
+
+
+def _chunks_of(answer: Any) -> Iterator[IndexedChunk]:
+    texts = answer["documents"] or [None] * len(answer["ids"])
+    for id_, text, metadata in zip(answer["ids"], texts, answer["metadatas"], strict=True):
+        yield IndexedChunk(id_, text or None, metadata or {})
+
+
+def _parts(whole: Any, size: int) -> Iterator[Any]:
+    for start in range(0, len(whole), size):
+        yield whole[start : start + size]
