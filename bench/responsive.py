@@ -7,9 +7,11 @@ nothing else was asked, and what while large requests were under way.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,18 +26,20 @@ PAUSE_SECONDS = 0.002
 @contextmanager
 def service() -> Iterator[str]:
     """A service on a free port."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "befund", "serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().removeprefix("Befund listens on ").strip()
-    finally:
-        process.terminate()
-        process.wait()
+    with tempfile.TemporaryDirectory() as data_dir:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "befund", "serve", "--port", "0"],
+            env={**os.environ, "BEFUND_DATA_DIR": data_dir},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().removeprefix("Befund listens on ").strip()
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def main() -> None:

@@ -41,9 +41,10 @@ def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
     with ExitStack() as stack:
         # A pipe that nobody reads would fill up and stop the service in the middle of a log line.
         log = stack.enter_context(tempfile.TemporaryFile("w+"))
+        data_dir = stack.enter_context(tempfile.TemporaryDirectory())
         popen = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
-            env={**environ, **settings},
+            env={**environ, "BEFUND_DATA_DIR": data_dir, **settings},
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,

@@ -1,18 +1,23 @@
 """The one place where the service is put together."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Any
 
+import structlog
 from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 import befund
+from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
+from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.collections import CollectionsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
@@ -20,8 +25,10 @@ from befund.api.problems import exception_handlers
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
+from befund.core.errors import DependencyError
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.search import SearchParts
 
 EVALUATIONS_AT_ONCE = 2
 EVALUATION_PLACES = 256
@@ -31,7 +38,7 @@ LARGEST_BODIES_HELD = 4
 def create_app(
     settings: Settings,
     *,
-    checks: Sequence[Check] = (),
+    checks: Sequence[Check] | None = None,
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
 ) -> Boundary:
@@ -39,7 +46,7 @@ def create_app(
 
     Args:
         settings: What it runs with.
-        checks: What /readyz asks.
+        checks: What /readyz asks, instead of everything there is.
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
     """
@@ -49,23 +56,31 @@ def create_app(
         most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes,
     )
 
+    live_search = LiveSearch(settings)
+    asked = (Check("index", live_search.ready),) if checks is None else tuple(checks)
+
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         encoded_document(app)
-        yield
-        workers.close()
+        live_search.open()
+        try:
+            yield
+        finally:
+            workers.close()
+            await live_search.close()
 
     whole_evaluations = Router("/", route_handlers=[RetrieveController], request_max_body_size=settings.max_body_bytes)
     # Series start at 0 for every route, so the metrics are made once the routes are known; handlers ask for them later.
     metrics: Metrics
     telemetry: Telemetry
     app = Litestar(
-        [HealthController, MetricsController, whole_evaluations, *routes],
+        [HealthController, MetricsController, CollectionsController, whole_evaluations, *routes],
         before_request=refuse_other_media_types,
         dependencies={
-            "checks": _given(lambda: Checks(tuple(checks))),
+            "checks": _given(lambda: Checks(asked)),
+            "parts": _given(lambda: live_search.parts),
             "metrics": _given(lambda: metrics),
-            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry)),
+            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry, live_search.parts)),
         },
         dto=Json,
         exception_handlers=exception_handlers(log_content=settings.log_content),
@@ -80,7 +95,67 @@ def create_app(
         version=befund.__version__, routes=_known_routes(app), callers=[key.name for key in settings.api_keys]
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
-    return Boundary(app, metrics=metrics)
+    return Boundary(app, metrics=metrics, claim=live_search.claim)
+
+
+class LiveSearch:
+    """What live searches need, as the settings say; opened and closed with the service."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = None if settings.chroma_url else EmbeddedChroma(settings.data_dir / "chroma")
+        self._static = StaticEmbedder()
+        self._endpoint = (
+            EndpointEmbedder(
+                settings.embedder,
+                url=settings.embedding_url,
+                key=settings.embedding_key.value if settings.embedding_key else None,
+            )
+            if settings.embedder
+            else None
+        )
+        self._index = ChromaIndex(self._folder or ServedChroma(settings.chroma_url or ""))
+        self._warm: asyncio.Task[None] | None = None
+        self.parts = SearchParts(index=self._index, embedder=self._endpoint or self._static, tokenizer=self._static)
+
+    def claim(self) -> None:
+        """Take the index's folder, where the index is one.
+
+        Raises:
+            DependencyError: Another process has it, or it cannot be written.
+        """
+        if self._folder is not None:
+            self._folder.claim()
+
+    def open(self) -> None:
+        """Open the index, and begin to load what the first search would otherwise wait for. Raises as `claim` does."""
+        if self._folder is not None:
+            self._folder.open()
+        self._warm = asyncio.create_task(self._warm_up())
+
+    async def ready(self) -> None:
+        """Return once everything is loaded and the index can be asked.
+
+        Raises:
+            DependencyError: It cannot, or not yet.
+        """
+        if self._warm is None or not self._warm.done():
+            raise DependencyError("index-opening", "The index is being opened. Try again shortly.", retry_after=1)
+        await self._index.ready()
+
+    async def close(self) -> None:
+        """Close the index and the embedders."""
+        if self._warm is not None:
+            self._warm.cancel()
+        for part in (self._index, self._endpoint, self._static):
+            if part is not None:
+                await part.close()
+
+    async def _warm_up(self) -> None:
+        try:
+            await self._static.load()
+            await self._index.collections()
+        except DependencyError as error:  # readiness says so until it is over
+            structlog.get_logger().error("index", code=error.code, detail=error.detail)
 
 
 def _given(value: Callable[[], Any]) -> Provide:

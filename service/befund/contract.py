@@ -277,6 +277,41 @@ class RetrieveEvalResponse(Response, frozen=True, kw_only=True):
     run: str | None
 
 
+# Collections
+
+
+class CollectionInfo(Response, frozen=True, kw_only=True):
+    """A collection of the index.
+
+    Attributes:
+        name: Its name.
+        chunks: How many chunks it holds; 0 where it is damaged.
+        embedder: What made its vectors; null where nobody recorded it.
+        dimension: Length of its vectors; null while it is empty.
+        space: How distances are measured.
+        chunking: How its documents were cut; null where nobody recorded it.
+        corpus: Hash over its documents; null where nobody recorded it.
+        uses_roles: Whether chunks say who may read them; one that does not is then denied to every role.
+        damaged: Whether vectors are lost or cannot be read: ingest its documents anew.
+    """
+
+    name: str
+    chunks: int
+    embedder: str | None
+    dimension: int | None
+    space: str
+    chunking: str | None
+    corpus: str | None
+    uses_roles: bool
+    damaged: bool = False
+
+
+class CollectionList(Response, frozen=True, kw_only=True):
+    """Every collection of the index, by name."""
+
+    collections: list[CollectionInfo]
+
+
 # Errors, health
 
 

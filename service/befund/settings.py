@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
@@ -58,6 +59,15 @@ class ApiKey(Struct, frozen=True):
         return f"{self.name}:***={'+'.join(sorted(self.scopes))}"
 
 
+class Secret(Struct, frozen=True):
+    """A key of another service, which is shown nowhere."""
+
+    value: str
+
+    def __repr__(self) -> str:
+        return "***"
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """What the service runs with.
 
@@ -66,6 +76,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         api_keys: Who may call. Without any, every caller on the listening address may do everything.
         insecure: Allows an address other than loopback without a key.
         max_body_bytes: Largest body of the routes that take whole evaluations.
+        data_dir: Folder of everything the service keeps, made when it is needed.
+        chroma_url: A Chroma server that holds the index, instead of a folder in `data_dir`.
+        embedder: Model of an embedding endpoint, instead of the static vectors that need none.
+        embedding_url: Base URL of that endpoint, OpenAI-compatible.
+        embedding_key: Its key.
         log_level: Lowest level logged.
         log_content: Whether question, answer and chunk text, and error texts that may quote them, are logged.
         log_questions: One line per question for small requests only (`summary`), or always (`all`).
@@ -75,6 +90,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     api_keys: tuple[ApiKey, ...] = ()
     insecure: bool = False
     max_body_bytes: int = 256 * MIB
+    data_dir: Path = Path("befund-data")
+    chroma_url: str | None = None
+    embedder: str | None = None
+    embedding_url: str = "https://api.openai.com/v1"
+    embedding_key: Secret | None = None
     log_level: LogLevel = "info"
     log_content: bool = False
     log_questions: LogQuestions = "summary"
@@ -110,6 +130,9 @@ def load_settings(environ: Mapping[str, str]) -> Loaded:
         if variable in variables:
             given[name] = (variable, variables[variable])
     values: dict[str, Any] = {name: _read(name, label, text) for name, (label, text) in given.items()}
+    if values.get("embedder"):  # without an embedder of its own the service sends nothing anywhere, key or not
+        ambient = environ.get("OPENAI_API_KEY")
+        values.setdefault("embedding_key", Secret(ambient) if ambient else None)
     settings = Settings(**values)
     unknown_variables = [name for name, value in variables.items() if not _is_known(name, value)]
     unknown_keys = [f"{name} (in BEFUND_CONFIG)" for name in from_file if name not in _READERS and name not in _LATER]
@@ -147,6 +170,9 @@ def redacted(settings: Settings) -> dict[str, str]:
     values: dict[str, object] = {
         **{name: getattr(settings, name) for name in _READERS},
         "api_keys": ",".join(repr(key) for key in settings.api_keys),
+        "chroma_url": settings.chroma_url or "",
+        "embedder": settings.embedder or "",
+        "embedding_key": settings.embedding_key or "",
     }
     return {PREFIX + name.upper(): _as_text(value) for name, value in values.items()}
 
@@ -194,6 +220,24 @@ def _parse_bytes(text: str) -> int:
     return int(text)
 
 
+def _parse_folder(text: str) -> Path:
+    if not text or "\0" in text:
+        raise ValueError("the path of a folder")
+    return Path(text).expanduser()
+
+
+def _parse_url(text: str) -> str:
+    """Read an address; a password in it would be shown where the address is."""
+    try:
+        parts = urlsplit(text)
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or "@" in text:
+        raise ValueError("an address such as http://host:8000, without a password")
+    return text.rstrip("/")
+
+
 def _parse_choice(choices: Any) -> Callable[[str], str]:
     allowed: tuple[str, ...] = get_args(choices)
 
@@ -210,25 +254,28 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "api_keys": parse_api_keys,
     "insecure": _parse_flag,
     "max_body_bytes": _parse_bytes,
+    "data_dir": _parse_folder,
+    "chroma_url": lambda text: _parse_url(text) if text else None,
+    "embedder": lambda text: text or None,
+    "embedding_url": _parse_url,
+    "embedding_key": lambda text: Secret(text) if text else None,
     "log_level": _parse_choice(LogLevel),
     "log_content": _parse_flag,
     "log_questions": _parse_choice(LogQuestions),
 }
 
+_SECRET = frozenset({"api_keys", "chroma_url", "embedding_key", "embedding_url"})
+
 # Names with a meaning elsewhere (the client, the file itself) or reserved for what is not built yet: no typing errors.
 _LATER = frozenset(
     [
         "config",
-        "data_dir",
         "database_url",
-        "chroma_url",
         "judge_model",
         "judge_url",
         "judge_key",
         "judge_concurrency",
         "judge_deadline_seconds",
-        "embedder",
-        "embedding_url",
         "store_content",
         "url",
         "api_key",
@@ -256,7 +303,7 @@ def _read(name: str, label: str, text: str) -> object:
     try:
         return _READERS[name](text.strip())
     except ValueError as error:
-        value = "the value" if name == "api_keys" else repr(text)
+        value = "the value" if name in _SECRET else repr(text)
         raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
 
 

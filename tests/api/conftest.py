@@ -25,7 +25,7 @@ def fail() -> None:
 
 
 def connect_to(settings: Settings | None = None, **options: Any) -> httpx.AsyncClient:
-    app: Any = create_app(settings or Settings(), routes=[fail], **options)
+    app: Any = create_app(settings or Settings(), routes=[fail], **{"checks": [], **options})
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
 
 

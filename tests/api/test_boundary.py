@@ -113,6 +113,8 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/readyz",
         "/metrics",
         "/retrieve-eval",
+        "/collections",
+        "/collections/{name}",
         "/fail",
         "/schema",
         "/schema/openapi.json",

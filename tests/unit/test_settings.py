@@ -69,6 +69,7 @@ def test_a_bad_key_entry_is_named_and_never_shown(value: str, said: str) -> None
         ("BEFUND_INSECURE", "maybe", "true or false"),
         ("BEFUND_MAX_BODY_BYTES", "0", "a whole number of bytes, at least 1"),
         ("BEFUND_MAX_BODY_BYTES", "1e6", "a whole number of bytes"),
+        ("BEFUND_DATA_DIR", "", "the path of a folder"),
         ("BEFUND_LOG_LEVEL", "loud", "one of debug, info, warning, error"),
         ("BEFUND_LOG_CONTENT", "", "true or false"),
         ("BEFUND_LOG_QUESTIONS", "some", "one of summary, all"),
@@ -80,6 +81,16 @@ def test_an_unusable_value_names_the_setting_the_value_and_what_it_should_be(
     message = problem_with(**{name: value})
     assert message.startswith(f"{name}: {value!r} cannot be used; it should be ")
     assert should_be in message
+
+
+@pytest.mark.parametrize("name", ["BEFUND_CHROMA_URL", "BEFUND_EMBEDDING_URL"])
+@pytest.mark.parametrize(
+    "value", ["hunter2:8000", "http://[", "http://me:hunter2@host", "http://host:99999", "ftp://host"]
+)
+def test_a_bad_address_is_not_repeated_since_it_may_hold_a_password(name: str, value: str) -> None:
+    message = problem_with(**{name: value})
+    should_be = "an address such as http://host:8000, without a password"
+    assert message == f"{name}: the value cannot be used; it should be {should_be}"
 
 
 def test_a_file_that_is_missing_or_broken_stops_the_start(tmp_path: Path) -> None:
@@ -98,12 +109,9 @@ def test_unknown_names_are_listed(tmp_path: Path) -> None:
 
 def test_names_of_the_contract_not_used_yet_are_known() -> None:
     names = [
-        "DATA_DIR",
         "DATABASE_URL",
-        "CHROMA_URL",
         "JUDGE_MODEL",
         "JUDGE_KEY",
-        "EMBEDDER",
         "STORE_CONTENT",
         "URL",
         "API_KEY",
@@ -143,7 +151,21 @@ def test_loopback_needs_no_key(listen: str) -> None:
     assert str(parse_address(listen)) == listen
 
 
+def test_the_ambient_key_is_used_only_with_an_embedder_of_its_own() -> None:
+    alone = load_settings({"OPENAI_API_KEY": "hunter2"}).settings
+    assert alone.embedding_key is None
+    with_embedder = load_settings({"OPENAI_API_KEY": "hunter2", "BEFUND_EMBEDDER": "small"}).settings
+    assert with_embedder.embedding_key is not None
+    assert with_embedder.embedding_key.value == "hunter2"
+    own = load_settings({"OPENAI_API_KEY": "x", "BEFUND_EMBEDDER": "small", "BEFUND_EMBEDDING_KEY": "own"}).settings
+    assert own.embedding_key is not None
+    assert own.embedding_key.value == "own"
+
+
 def test_redacted_settings_hold_no_key() -> None:
-    settings = load_settings({"BEFUND_API_KEYS": "ci:hunter2=evaluate+read"}).settings
+    settings = load_settings(
+        {"BEFUND_API_KEYS": "ci:hunter2=evaluate+read", "BEFUND_EMBEDDING_KEY": "hunter2"}
+    ).settings
     assert redacted(settings)["BEFUND_API_KEYS"] == "ci:***=evaluate+read"
+    assert redacted(settings)["BEFUND_EMBEDDING_KEY"] == "***"
     assert "hunter2" not in repr(settings)

@@ -11,6 +11,7 @@ from msgspec import Struct
 import befund
 from befund.api.auth import open_to_all
 from befund.contract import DependencyState, Health, Readiness
+from befund.core.errors import BefundError
 
 
 class Check(Struct, frozen=True):
@@ -70,6 +71,8 @@ async def _state_of(check: Check) -> DependencyState:
             await check.ask()
     except TimeoutError:
         return DependencyState(state="down", detail=f"no answer within {check.seconds:g} s")
+    except BefundError as error:
+        return DependencyState(state="down", detail=error.code)
     except Exception as error:  # whatever a dependency raises means that it is down
         return DependencyState(state="down", detail=type(error).__name__)
     return DependencyState(state="ok")

@@ -4,7 +4,7 @@ It stands outside Litestar, so that what matches no route is seen too.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any
 
@@ -26,10 +26,19 @@ class Boundary:
         app: The routes.
         metrics: Where requests are counted.
         body_idle_seconds: How long a caller may send nothing in the middle of a body.
+        claim: Takes what only one process may have; raises DependencyError where another has it.
     """
 
-    def __init__(self, app: Litestar, *, metrics: Metrics, body_idle_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        app: Litestar,
+        *,
+        metrics: Metrics,
+        body_idle_seconds: float = 30.0,
+        claim: Callable[[], None] = lambda: None,
+    ) -> None:
         self.app = app
+        self.claim = claim
         self._body_idle_seconds = body_idle_seconds
         self._metrics = metrics
         self._paths = frozenset(route.path for route in app.routes)

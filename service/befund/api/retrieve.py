@@ -13,10 +13,11 @@ from befund.api.auth import needs
 from befund.api.body import Encoded
 from befund.api.exchange import Exchange
 from befund.api.problems import problem_specs
-from befund.api.workers import Workers
+from befund.api.workers import Workers, unless_caller_goes
 from befund.contract import RetrieveEvalRequest, RetrieveEvalResponse
 from befund.telemetry import Telemetry
-from befund.usecases.retrieve import evaluate_retrieval
+from befund.usecases.retrieve import evaluate_retrieval, search_wanted
+from befund.usecases.search import Found, Searched, SearchParts, WantedSearch, as_sent, search
 
 
 class RetrieveEvaluation(Struct, frozen=True):
@@ -24,17 +25,33 @@ class RetrieveEvaluation(Struct, frozen=True):
 
     workers: Workers
     telemetry: Telemetry
+    parts: SearchParts
 
     async def of(self, body: bytes, request: Request[Any, Any, Any]) -> Encoded[RetrieveEvalResponse]:
-        """Evaluate one request when there is a place for it."""
-        work = partial(self._evaluate, body, Exchange.of(request.scope))
-        return await self.workers.run(work, size=len(body), receive=request.receive)
+        """Evaluate one request when there is a place for it; search in between where it asks for a live search."""
+        began = self.telemetry.clock()
+        exchange = Exchange.of(request.scope)
+        run = partial(self.workers.run, size=len(body), receive=request.receive)
+        first = await run(partial(self._begin, body, exchange, began))
+        if not isinstance(first, WantedSearch):
+            return first
+        found = await unless_caller_goes(search(first, self.parts, clock=self.telemetry.clock), request.receive)
+        return await run(partial(self._finish, body, exchange, began, first, found))
 
-    def _evaluate(self, body: bytes, exchange: Exchange) -> Encoded[RetrieveEvalResponse]:
-        """Do everything that takes time in one piece, for one thread."""
+    def _begin(self, body: bytes, exchange: Exchange, began: float) -> Encoded[RetrieveEvalResponse] | WantedSearch:
+        """Evaluate rankings in one piece, for one thread, or read what has to be searched for."""
+        return search_wanted(body) or self._evaluate(body, exchange, began)
+
+    def _finish(
+        self, body: bytes, exchange: Exchange, began: float, wanted: WantedSearch, found: Found
+    ) -> Encoded[RetrieveEvalResponse]:
+        return self._evaluate(body, exchange, began, as_sent(wanted, found))
+
+    def _evaluate(
+        self, body: bytes, exchange: Exchange, began: float, searched: Searched | None = None
+    ) -> Encoded[RetrieveEvalResponse]:
         clock = self.telemetry.clock
-        began = clock()
-        response = evaluate_retrieval(body, clock=clock)
+        response = evaluate_retrieval(body, clock=clock, searched=searched)
         latency_ms = (clock() - began) * 1000
         about = {**exchange.log_fields(), "endpoint": "/retrieve-eval"}
         self.telemetry.retrieval_evaluated(response, request=about, latency_ms=latency_ms)
@@ -49,9 +66,9 @@ class RetrieveController(Controller):
         status_code=200,
         opt=needs("evaluate"),
         operation_id="retrieve_eval",
-        summary="Measure rankings against gold",
+        summary="Measure rankings, or a live search, against gold",
         response_description="What was measured, and which questions could not be",
-        responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
+        responses=problem_specs(400, 404, 408, 409, 413, 415, 422, 503),
     )
     async def retrieve_eval(
         self,

@@ -5,7 +5,7 @@ Small ones too: evaluated on the loop, sixteen callers with 45 KB bodies kept /h
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -60,6 +60,21 @@ async def _unless_caller_goes(job: Future[T], receive: Receive) -> T:
         return await result
     finally:
         departure.cancel()
+
+
+async def unless_caller_goes(work: Coroutine[Any, Any, T], receive: Receive) -> T:
+    """Do asynchronous work, which ends when its caller goes away."""
+    job = asyncio.create_task(work)
+    departure = asyncio.create_task(_departure(receive))
+    try:
+        first: set[asyncio.Task[Any]] = {job, departure}
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        if not job.done():
+            raise Refusal(CALLER_GONE, "The caller went away before the search was done.")
+        return await job
+    finally:
+        departure.cancel()
+        job.cancel()
 
 
 async def _departure(receive: Receive) -> None:

@@ -193,11 +193,12 @@ def _own_name() -> str:
 
 @contextmanager
 def _service() -> Iterator[str]:
-    """Run a service with default settings on a free port; give its address, and stop it in the end."""
+    """Run a service with a folder of its own on a free port; give its address, and stop it in the end."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
     command = [sys.executable, "-m", "befund", "serve", "--port", "0"]
     with (
         _ended_by_exception(signal.SIGTERM),
+        tempfile.TemporaryDirectory() as environ["BEFUND_DATA_DIR"],
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
         subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=log, text=True) as child,  # noqa: S603  (our own)
     ):

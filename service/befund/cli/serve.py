@@ -32,13 +32,20 @@ def serve(arguments: argparse.Namespace) -> int:
     import structlog
 
     from befund.app import create_app
+    from befund.core.errors import DependencyError
     from befund.server import run
     from befund.telemetry import configure_logging
 
     configure_logging(loaded.settings.log_level)
     for name in loaded.unknown:
         structlog.get_logger().warning("unknown setting", name=name)
-    return run(create_app(loaded.settings), loaded.settings.listen)
+    app = create_app(loaded.settings)
+    try:
+        app.claim()
+    except DependencyError as error:
+        print(f"befund: {error.detail}", file=sys.stderr)
+        return FAILED
+    return run(app, loaded.settings.listen)
 
 
 def _settings(arguments: argparse.Namespace) -> Loaded:

@@ -23,6 +23,7 @@ from befund.core.retrieval.findings import findings
 from befund.core.retrieval.overlap import no_known_id
 from befund.core.retrieval.summary import chosen_metrics, estimates, measure, slices, with_metrics
 from befund.core.stats import RESAMPLES
+from befund.usecases.search import Searched, WantedSearch, wanted_search
 
 
 class Measurement(Struct, frozen=True):
@@ -34,12 +35,15 @@ class Measurement(Struct, frozen=True):
     values: dict[Metric, Values]
 
 
-def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEvalResponse:
+def evaluate_retrieval(
+    body: bytes, *, clock: Callable[[], float], searched: Searched | None = None
+) -> RetrieveEvalResponse:
     """Answer POST /retrieve-eval.
 
     Args:
         body: The request, as JSON.
         clock: Seconds on a clock that only moves forward, for the timings.
+        searched: What a live search found, where the request asks for one.
 
     Raises:
         MalformedRequestError: The body does not decode.
@@ -48,29 +52,36 @@ def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEv
     """
     started = clock()
     content = ContentHash()
-    measurement = measure_request(body, content=content)
+    measurement = _measured(read_request(body) if searched is None else searched.request, content)
     request, cases, values = measurement.request, measurement.cases, measurement.values
-    wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
+    wrong_ids = searched.wrong_ids if searched else not len(cases.rankings.found.rank) and no_known_id(body)
     by_tag = slices(cases, values, confidence=request.confidence, seed=request.seed)
     return RetrieveEvalResponse(
         questions=_counts(cases),
         metrics=estimates(values, confidence=request.confidence, seed=request.seed),
         slices=by_tag,
         per_question=with_metrics(cases.results, values),
-        context=_context(cases),
-        findings=findings(
-            cases,
-            request.k,
-            generated=measurement.dataset.generated,
-            wrong_ids=wrong_ids,
-            slices=len(by_tag),
-        ),
-        config=_config(measurement, content),
+        context=_context(cases, searched),
+        findings=[
+            *findings(
+                cases,
+                request.k,
+                generated=measurement.dataset.generated,
+                wrong_ids=wrong_ids,
+                slices=len(by_tag),
+            ),
+            *(searched.findings if searched else ()),
+        ],
+        config=_config(measurement, content, searched),
         intervals=IntervalSettings(
             confidence=request.confidence, seed=request.seed, resamples=RESAMPLES, unit="question"
         ),
         run=None,
-        timings=RetrieveTimings(embed_ms=None, search_ms=None, score_ms=(clock() - started) * 1000),
+        timings=RetrieveTimings(
+            embed_ms=searched.embed_ms if searched else None,
+            search_ms=searched.search_ms if searched else None,
+            score_ms=(clock() - started) * 1000,
+        ),
     )
 
 
@@ -81,7 +92,29 @@ def measure_request(body: bytes, *, content: ContentHash | None = None) -> Measu
         body: The request, as JSON.
         content: Takes in every question of the data set, if given.
     """
+    return _measured(read_request(body), content)
+
+
+def search_wanted(body: bytes) -> WantedSearch | None:
+    """What has to be searched for before a request can be measured; None where it brings its rankings.
+
+    Only a body that speaks of a collection is read for it, so that the others are not read twice.
+    """
+    if b'"collection"' not in body:
+        return None
     request = read_request(body)
+    chosen_metrics(request)
+    return wanted_search(request, _dataset_of(request))
+
+
+def _measured(request: LazyRetrieveEvalRequest, content: ContentHash | None) -> Measurement:
+    if request.retrieval.collection is not None and request.retrieval.rankings is None:
+        raise ContradictionError.at(
+            "/retrieval/collection",
+            "not-searched",
+            "A live search is made by a running service. Send the request to one, with the field name collection "
+            "written without escapes.",
+        )
     metrics = chosen_metrics(request)
     dataset = _dataset_of(request)
     cases = collect(request, dataset, content=content)
@@ -100,10 +133,6 @@ def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
             "/retrieval",
             "rankings-or-collection",
             "Give exactly one of retrieval.rankings and retrieval.collection.",
-        )
-    if request.retrieval.collection is not None:
-        raise NotFoundError(
-            "unknown-collection", f"There is no collection {request.retrieval.collection!r}. Send retrieval.rankings."
         )
     return request.dataset
 
@@ -124,13 +153,18 @@ def _counts(cases: Cases) -> QuestionCounts:
     )
 
 
-def _context(cases: Cases) -> Context:
+def _context(cases: Cases, searched: Searched | None) -> Context:
     chunks = cases.shown / cases.ranked if cases.ranked else None
-    return Context(chunks_per_question=chunks, tokens_per_question=None, tokenizer=None)
+    if searched is None:
+        return Context(chunks_per_question=chunks, tokens_per_question=None, tokenizer=None)
+    return Context(
+        chunks_per_question=chunks, tokens_per_question=searched.tokens_per_question, tokenizer=searched.tokenizer
+    )
 
 
-def _config(measurement: Measurement, content: ContentHash) -> dict[str, Any]:
+def _config(measurement: Measurement, content: ContentHash, searched: Searched | None) -> dict[str, Any]:
     cases, given = measurement.cases, measurement.request.config
+    found = searched.config if searched else {}
     known = {
         "dataset": {
             "name": measurement.dataset.name,
@@ -138,5 +172,6 @@ def _config(measurement: Measurement, content: ContentHash) -> dict[str, Any]:
             "evidence_mapping": hash_of(dict(cases.evidence_mapping)),
         },
         "software": {"befund": __version__},
+        **found,
     }
-    return known | given | {"fingerprint": hash_of({"given": given, "known": known})}
+    return known | given | found | {"fingerprint": hash_of({"given": given, "known": known})}

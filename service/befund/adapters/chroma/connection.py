@@ -44,7 +44,7 @@ class EmbeddedChroma:
     """Chroma in this process. Everything is done in one thread, since its calls wait for disk and for locks.
 
     Args:
-        folder: Where it keeps its files. Held from `open` to `close`.
+        folder: Where it keeps its files. Held from `claim` or `open` to `close`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,13 +53,18 @@ class EmbeddedChroma:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="chroma")
         self._opened: Future[Any] | None = None
 
-    def open(self) -> None:
-        """Take the folder at once, and begin to open it; what is asked meanwhile waits.
+    def claim(self) -> None:
+        """Take the folder.
 
         Raises:
-            DependencyError: Another process has the folder, or it cannot be written.
+            DependencyError: Another process has it, or it cannot be written.
         """
-        self._lock = FolderLock(self._folder)
+        if self._lock is None:
+            self._lock = FolderLock(self._folder)
+
+    def open(self) -> None:
+        """Take the folder at once, and begin to open it; what is asked meanwhile waits. Raises as `claim` does."""
+        self.claim()
         self._opened = self._thread.submit(_open_folder, self._folder)
 
     async def call(self, work: Work) -> Any:

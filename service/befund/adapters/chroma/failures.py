@@ -31,7 +31,7 @@ def unknown_collection(name: str) -> NotFoundError:
     """There is none of this name."""
     return NotFoundError(
         "unknown-collection",
-        f"There is no collection {name!r}. GET /collections lists those there are; befund ingest makes one.",
+        f"There is no collection {name[:100]!r}. GET /collections lists those there are; befund ingest makes one.",
     )
 
 

@@ -1,5 +1,6 @@
 """The port `Index` over Chroma."""
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -7,10 +8,12 @@ import numpy as np
 
 from befund.adapters.chroma import record
 from befund.adapters.chroma.connection import Connection
-from befund.adapters.chroma.failures import bad_filter, damaged, translated
+from befund.adapters.chroma.failures import bad_filter, bad_name, damaged, translated, unknown_collection
 from befund.core.errors import ConflictError, ContradictionError, DependencyError
 from befund.ports import Collection, EmbedderIdentity, Hit, IndexedChunk, Vectors
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
+"""What Chroma takes for the name of a collection."""
 PAGE = 5_000
 """Ids a call: SQLite takes 32,766 variables in one statement, and a page must not hold the thread for long."""
 WRITTEN_AT_ONCE = 1_000
@@ -98,6 +101,8 @@ class ChromaIndex:
         self, name: str, *, embedder: EmbedderIdentity, chunking: str, corpus: str | None = None
     ) -> Collection:
         """Make a collection, or give the one that exists."""
+        if not NAME.fullmatch(name):
+            raise bad_name(name)
         metadata = record.changed(
             None,
             **{
@@ -154,6 +159,8 @@ class ChromaIndex:
 
     async def drop(self, name: str) -> None:
         """Delete the collection, a damaged one too."""
+        if not NAME.fullmatch(name):
+            raise unknown_collection(name)
         await self._ask(name, "delete_collection")
 
     async def _ask(self, name: str | None, method: str, **arguments: Any) -> Any:
@@ -168,6 +175,8 @@ class ChromaIndex:
             return await self._connection.call(lambda _: getattr(found, method)(**arguments))
 
     async def _get(self, name: str) -> Any:
+        if not NAME.fullmatch(name):  # a server would be asked for another path
+            raise unknown_collection(name)
         return await self._ask(name, "get_collection", embedding_function=None)
 
     async def _sound_one(self, name: str) -> Any:
