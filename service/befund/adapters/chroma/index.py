@@ -19,6 +19,7 @@ PAGE = 5_000
 WRITTEN_AT_ONCE = 1_000
 QUERIES_AT_ONCE = 100
 HITS_AT_ONCE = 100_000
+MOST_FILTER_LEVELS = 32
 _COLLECTIONS_A_PAGE = 100
 _SAMPLES = 8
 
@@ -65,6 +66,8 @@ class ChromaIndex:
     ) -> list[list[Hit]]:
         """The nearest chunks of each vector, nearest first."""
         refuse_pointless(vectors)
+        if _nests_deeper(where, MOST_FILTER_LEVELS):
+            raise bad_filter(f"expected at most {MOST_FILTER_LEVELS} levels")
         found = await self._sound_one(name)
         self._refuse_other_dimension(found, vectors.shape[1])
         count: int = await self._of(found, "count")
@@ -253,7 +256,7 @@ class ChromaIndex:
                 found, "query", query_embeddings=vectors, n_results=top_k, where=where, include=["distances"]
             )
         except DependencyError as error:
-            if where and isinstance(error.__cause__, ValueError | RecursionError | InvalidArgumentError):
+            if where and isinstance(error.__cause__, ValueError | InvalidArgumentError):
                 raise bad_filter(str(error.__cause__)) from error.__cause__
             raise
 
@@ -298,6 +301,11 @@ def _chunks_of(answer: Any) -> Iterator[IndexedChunk]:
     texts = answer["documents"] or [None] * len(answer["ids"])
     for id_, text, metadata in zip(answer["ids"], texts, answer["metadatas"], strict=True):
         yield IndexedChunk(id_, text or None, metadata or {})
+
+
+def _nests_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(levels == 1 or _nests_deeper(each, levels - 1) for each in inner if isinstance(each, Mapping | list))
 
 
 def _parts(whole: Any, size: int) -> Iterator[Any]:
