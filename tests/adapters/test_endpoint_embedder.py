@@ -114,6 +114,15 @@ async def test_a_passing_failure_is_tried_again(serve: Serve, connect: Connect, 
     assert waits.seconds == [0.25, 0.5]
 
 
+async def test_a_lasting_failure_is_given_up(serve: Serve, connect: Connect) -> None:
+    waits = Waits()
+    server = serve(then=lambda _: failure(503))
+    error = await failure_of(connect(server, sleep=waits))
+    assert error.code == "embedder-down"
+    assert "answered 503 (some_code) (5 attempts)" in error.detail
+    assert waits.seconds == [0.25, 0.5, 1.0, 2.0]
+
+
 async def test_the_wait_asked_for_is_kept(serve: Serve, connect: Connect) -> None:
     waits = Waits()
     server = serve(failure(429, retry_after="7"))
@@ -153,7 +162,7 @@ async def test_an_endpoint_that_does_not_answer_is_down_when_the_deadline_passes
 async def test_an_endpoint_that_is_not_there_is_down(connect: Connect) -> None:
     nowhere = EmbeddingServer(iter(()))
     nowhere.url = "http://127.0.0.1:9/v1"
-    error = await failure_of(connect(nowhere, deadline_seconds=1))
+    error = await failure_of(connect(nowhere))
     assert error.code == "embedder-down"
     assert "cannot be reached" in error.detail
 

@@ -101,6 +101,7 @@ class EndpointEmbedder:
         key: Sent as a bearer token; None where the endpoint wants none.
         deadline_seconds: How long one request may take, its repetitions and waits included.
         attempt_seconds: How long one attempt may take.
+        attempts: How often a request is tried.
         at_once: How many requests may be under way.
         chance: From 0 to 1, for the jitter of waits.
         sleep: Waits so many seconds.
@@ -114,6 +115,7 @@ class EndpointEmbedder:
         key: str | None,
         deadline_seconds: float = 60.0,
         attempt_seconds: float = 20.0,
+        attempts: int = 5,
         at_once: int = 4,
         chance: Callable[[], float] = random.random,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -125,6 +127,7 @@ class EndpointEmbedder:
         self._model = model
         self._url = url
         self._deadline_seconds = deadline_seconds
+        self._attempts = attempts
         self._places = asyncio.Semaphore(at_once)
         self._chance = chance
         self._sleep = sleep
@@ -163,7 +166,7 @@ class EndpointEmbedder:
         return vectors
 
     async def _ask(self, texts: list[str]) -> bytes:
-        """Ask until there is an answer, the failure is final, or the deadline would pass."""
+        """Ask until there is an answer, the failure is final, or attempts or time are used up."""
         clock = asyncio.get_running_loop().time
         until = clock() + self._deadline_seconds
         for attempt in count(1):
@@ -175,7 +178,7 @@ class EndpointEmbedder:
             backoff = min(8.0, 0.25 * 2**attempt)
             asked = failure.retry_after
             wait = backoff * (0.5 + self._chance() / 2) if asked is None else asked + backoff * self._chance() / 2
-            if failure.final or clock() + wait >= until:
+            if failure.final or attempt == self._attempts or clock() + wait >= until:
                 raise self._error(failure, attempt) from cause
             await self._sleep(wait)
         raise AssertionError("counting does not end")
