@@ -9,6 +9,7 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
+from befund.contract import RetrievalOptions
 from befund_client._client import AsyncClient, Client
 from befund_client._errors import (
     BefundError,
@@ -38,6 +39,7 @@ __all__ = [
     "Rankings",
     "RankingsFormat",
     "ResponseError",
+    "RetrievalOptions",
     "RetrieveEvalKeywords",
     "Retry",
     "TransportError",

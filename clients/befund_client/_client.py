@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-from befund.contract import Health, Readiness, RetrieveEvalResponse
+from befund.contract import Health, Readiness, RetrievalOptions, RetrieveEvalResponse
 from befund_client import _requests
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._requests import DatasetLike, RankingsLike, RetrieveEvalKeywords
@@ -57,13 +57,14 @@ class Client:
         self._connection.close()
 
     def retrieve_eval(
-        self, dataset: DatasetLike, rankings: RankingsLike, **options: Unpack[RetrieveEvalKeywords]
+        self, dataset: DatasetLike, rankings: RankingsLike | RetrievalOptions, **options: Unpack[RetrieveEvalKeywords]
     ) -> RetrieveEvalResponse:
-        """Measure rankings against the gold of a data set.
+        """Measure rankings, or a live search, against the gold of a data set.
 
         Args:
             dataset: The name of a stored data set, a `Dataset`, or the same as plain dicts.
-            rankings: By question id: chunk ids in rank order, entries with score and roles, or a map from id to score.
+            rankings: By question id: chunk ids in rank order, entries with score and roles, or a map from id to score;
+                or `RetrievalOptions(collection="...")`, to search a collection of the service.
             options: `k`, `level`, `run` and the others of `befund.contract.RetrieveEvalOptions`.
 
         Raises:
@@ -126,9 +127,9 @@ class AsyncClient:
         await self._connection.close()
 
     async def retrieve_eval(
-        self, dataset: DatasetLike, rankings: RankingsLike, **options: Unpack[RetrieveEvalKeywords]
+        self, dataset: DatasetLike, rankings: RankingsLike | RetrievalOptions, **options: Unpack[RetrieveEvalKeywords]
     ) -> RetrieveEvalResponse:
-        """Measure rankings against the gold of a data set; see `Client.retrieve_eval`."""
+        """Measure rankings, or a live search, against the gold of a data set; see `Client.retrieve_eval`."""
         body = _requests.retrieve_eval_body(dataset, rankings, **options)
         return await self._carry_out(_requests.retrieve_eval_call(body))
 

@@ -15,6 +15,7 @@ from befund.contract import (
     Level,
     RankingEntry,
     Readiness,
+    RetrievalOptions,
     RetrieveEvalOptions,
     RetrieveEvalResponse,
 )
@@ -46,13 +47,15 @@ class RetrieveEvalKeywords(TypedDict, total=False):
     config: Mapping[str, Any] | None
 
 
-def retrieve_eval_body(dataset: DatasetLike, rankings: RankingsLike, **options: Unpack[RetrieveEvalKeywords]) -> bytes:
+def retrieve_eval_body(
+    dataset: DatasetLike, rankings: RankingsLike | RetrievalOptions, **options: Unpack[RetrieveEvalKeywords]
+) -> bytes:
     """Build the body of POST /retrieve-eval.
 
     Args:
         dataset: The name of a stored data set, a `Dataset`, the same as plain dicts, or what `read_dataset` gave.
         rankings: By question id: chunk ids in rank order, entries with score and roles, or a map from id to score; or
-            what `read_rankings` gave.
+            what `read_rankings` gave; or a `RetrievalOptions`, to search a collection of the service instead.
         options: See `befund.contract.RetrieveEvalOptions`; what is not given or None is left to the service.
 
     Raises:
@@ -66,10 +69,8 @@ def retrieve_eval_body(dataset: DatasetLike, rankings: RankingsLike, **options: 
     if not math.isfinite(given.get("relevance_level", 1.0)):
         raise ValueError("relevance_level is not a finite number")
     dataset = dataset.value if isinstance(dataset, Loaded) else dataset
-    rankings = rankings.value if isinstance(rankings, Loaded) else rankings
-    written = {question: _ranking(question, ranking) for question, ranking in rankings.items()}
     named = dict(dataset) if isinstance(dataset, Mapping) else dataset
-    return msgspec.json.encode({"dataset": named, "retrieval": {"rankings": written}, **given})
+    return msgspec.json.encode({"dataset": named, "retrieval": _retrieval(rankings), **given})
 
 
 def retrieve_eval_call(body: bytes) -> Call[RetrieveEvalResponse]:
@@ -96,6 +97,13 @@ def ready_call() -> Call[Readiness]:
     """GET /readyz; "not ready" is an answer here, neither an error nor a reason to ask again."""
     decoder = msgspec.json.Decoder(Readiness)
     return Call(method="GET", path="/readyz", read=decoder.decode, accepted=frozenset({200, 503}))
+
+
+def _retrieval(rankings: RankingsLike | RetrievalOptions) -> RetrievalOptions | dict[str, Any]:
+    if isinstance(rankings, RetrievalOptions):
+        return rankings
+    rankings = rankings.value if isinstance(rankings, Loaded) else rankings
+    return {"rankings": {question: _ranking(question, ranking) for question, ranking in rankings.items()}}
 
 
 def _ranking(question: str, ranking: RankingLike) -> list[Ranked] | dict[str, float]:

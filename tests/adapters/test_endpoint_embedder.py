@@ -130,12 +130,15 @@ async def test_the_wait_asked_for_is_kept(serve: Serve, connect: Connect) -> Non
     assert waits.seconds == [7.25]
 
 
-async def test_a_wait_beyond_the_deadline_is_not_begun(serve: Serve, connect: Connect) -> None:
+@pytest.mark.parametrize(("asked", "passed_on"), [("100", 100), ("9" * 400, 3600)])
+async def test_a_wait_beyond_the_deadline_is_not_begun(
+    serve: Serve, connect: Connect, asked: str, passed_on: int
+) -> None:
     waits = Waits()
-    server = serve(failure(429, retry_after="100"))
+    server = serve(failure(429, retry_after=asked))
     error = await failure_of(connect(server, sleep=waits))
     assert error.code == "embedder-down"
-    assert error.retry_after == 100
+    assert error.retry_after == passed_on
     assert waits.seconds == []
     assert len(server.asked) == 1
 

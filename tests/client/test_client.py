@@ -15,6 +15,7 @@ from befund_client import (
     NotFoundError,
     ProblemError,
     ResponseError,
+    RetrievalOptions,
     RetrieveEvalKeywords,
     Retry,
     TransportError,
@@ -36,6 +37,17 @@ def test_retrieve_eval_sends_the_documented_body(ask: Ask, service: Service) -> 
         "retrieval": {"rankings": {"Q1": ["a", "b"]}},
         "k": [1, 5],
         "run": "main",
+    }
+
+
+def test_a_live_search_takes_the_place_of_rankings(ask: Ask, service: Service) -> None:
+    service.plays(Reply(body=measured()))
+    search = RetrievalOptions(collection="docs", top_k=5, where={"language": "de"})
+    ask("retrieve_eval", DATASET, search, k=[5])
+    assert json.loads(service.asked[0].body) == {
+        "dataset": DATASET,
+        "retrieval": {"collection": "docs", "top_k": 5, "where": {"language": "de"}},
+        "k": [5],
     }
 
 
@@ -297,6 +309,7 @@ def test_the_public_names_are_these() -> None:
         "Rankings",
         "RankingsFormat",
         "ResponseError",
+        "RetrievalOptions",
         "RetrieveEvalKeywords",
         "Retry",
         "TransportError",

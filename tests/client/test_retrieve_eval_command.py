@@ -262,6 +262,7 @@ def test_a_problem_is_one_line_and_a_code(
         (["--url", "http://127.0.0.1:1/\x1b"], "no address of a service"),
         (["--rankings", "set.json"], "set.json, line 1: is a data set"),
         (["--run", "main"], "--run stores a measurement, which needs a service"),
+        (["--top-k", "5"], "--top-k and --where say how a collection is searched: they need --collection"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -274,6 +275,53 @@ def test_a_mistake_is_one_line(
     assert said in captured.err
     assert "Traceback" not in captured.err
     assert captured.err.count("\n") == 1
+
+
+def search(*arguments: str) -> int:
+    return main(["retrieve-eval", "--dataset", "set.json", "--collection", "docs", *arguments])
+
+
+def test_a_collection_is_searched_by_the_service(files: Path, service: Service) -> None:
+    service.plays(Reply(body=measured()), Reply(body=measured()))
+    assert search("--url", service.url, "--k", "1,5") == 0
+    assert search("--url", service.url, "--top-k", "20", "--where", '{"language": "de"}') == 0
+    first, second = (json.loads(asked.body)["retrieval"] for asked in service.asked)
+    assert first == {"collection": "docs", "top_k": 5}
+    assert second == {"collection": "docs", "top_k": 20, "where": {"language": "de"}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--collection is searched by a service: name it with --url or BEFUND_URL"),
+        (["--index-chunk-ids", "ids.json"], "belong to --rankings"),
+        (["--rankings-format", "json"], "belong to --rankings"),
+    ],
+)
+def test_what_a_search_cannot_do_is_one_line(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert search(*arguments) == 3
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--where", "language=de"], "argument --where"),
+        (["--where", "[]"], "argument --where"),
+        (["--top-k", "0"], "argument --top-k"),
+        (["--rankings", "run.json"], "not allowed with argument --collection"),
+    ],
+)
+def test_how_to_search_is_checked(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit):
+        search(*arguments)
+    assert said in capsys.readouterr().err
 
 
 def test_an_answer_of_something_else_is_one_line(

@@ -27,6 +27,7 @@ _ROWS_AT_ONCE = 4096
 
 TEXTS_A_REQUEST = 128
 CHARACTERS_A_REQUEST = 200_000
+_LONGEST_ADVICE_SECONDS = 3600
 _RETRIED_STATUSES = frozenset({408, 409, 429, 500, 502, 503, 504})
 
 
@@ -194,7 +195,7 @@ class EndpointEmbedder:
         if failure.final:
             advice = "Check BEFUND_EMBEDDER, BEFUND_EMBEDDING_URL and BEFUND_EMBEDDING_KEY."
             return DependencyError("embedder-refused", f"{what}. {advice}")
-        seconds = max(1, round(failure.retry_after or 5))
+        seconds = max(1, round(min(failure.retry_after or 5, _LONGEST_ADVICE_SECONDS)))
         return DependencyError("embedder-down", f"{what} ({attempts} attempts). Try again later.", retry_after=seconds)
 
 

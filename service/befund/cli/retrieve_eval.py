@@ -1,4 +1,4 @@
-"""`befund retrieve-eval`: measure rankings from files, through a service or in this process."""
+"""`befund retrieve-eval`: measure rankings from files, through a service or in this process, or a search it makes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import msgspec
 
-from befund.contract import Dataset, Level, Question, RetrieveEvalResponse
+from befund.contract import Dataset, Level, Question, RetrievalOptions, RetrieveEvalResponse
 from befund.core import errors
 from befund.terminal.text import counted, literal
 from befund_client import (
@@ -50,6 +50,7 @@ examples:
   befund retrieve-eval --dataset questions.jsonl --rankings run.json --k 1,5
   befund retrieve-eval --dataset my.qrels --queries topics.tsv --rankings my.run
   befund retrieve-eval --dataset scifact/ --split test --rankings my.run --url http://127.0.0.1:8080
+  befund retrieve-eval --dataset questions.jsonl --collection docs --top-k 10 --url http://127.0.0.1:8080
 
 exit code: 0 measured, 2 not measurable, 3 usage or service error
 """
@@ -63,10 +64,11 @@ class FileRead(msgspec.Struct, frozen=True):
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line names, read."""
+    """What the command line names, read; `search` is what the service is to search for in place of rankings."""
 
     dataset: Dataset | str
     rankings: Rankings
+    search: RetrievalOptions | None = None
     options: RetrieveEvalKeywords
     files: list[FileRead]
 
@@ -89,8 +91,8 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "retrieve-eval",
-        help="measure rankings against the gold of a data set",
-        description="Measure rankings against the gold of a data set.",
+        help="measure rankings, or a live search, against the gold of a data set",
+        description="Measure rankings, or what a service finds in a collection, against the gold of a data set.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -123,7 +125,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
     inputs = parser.add_argument_group("what is measured")
     inputs.add_argument("--dataset", required=True, metavar="FILE|NAME", help="a file, a BEIR folder, or a stored set")
-    inputs.add_argument("--rankings", required=True, metavar="FILE", help="what was retrieved for each question")
+    retrieved = inputs.add_mutually_exclusive_group(required=True)
+    retrieved.add_argument("--rankings", metavar="FILE", help="what was retrieved for each question")
+    retrieved.add_argument("--collection", metavar="NAME", help="search this collection of the service (--url) instead")
+    inputs.add_argument("--top-k", type=_top_k, metavar="10", help="with --collection: chunks to ask for")
+    inputs.add_argument("--where", type=_where, metavar="JSON", help="with --collection: filter on chunks' metadata")
     inputs.add_argument("--format", choices=get_args(DatasetFormat), help="format of the data set, if not told")
     inputs.add_argument("--rankings-format", choices=get_args(RankingsFormat), help="format of the rankings")
     inputs.add_argument(
@@ -158,6 +164,18 @@ def _cutoffs(text: str) -> list[int]:
     return cutoffs
 
 
+def _top_k(text: str) -> int:
+    return _cutoffs(text)[-1]
+
+
+def _where(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        example = """{"language": "de"}"""
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON object such as {example} ({error})") from None
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
@@ -180,9 +198,22 @@ def read(arguments: argparse.Namespace) -> Inputs:
         )
         dataset = loaded.value
         files.append(_file_read(arguments.dataset, loaded, counted(len(dataset.questions), "question")))
+    options = _options(arguments)
+    if arguments.collection is not None:
+        return Inputs(dataset=dataset, rankings={}, search=_search(arguments), options=options, files=files)
+    if arguments.top_k is not None or arguments.where is not None:
+        raise UsageError("--top-k and --where say how a collection is searched: they need --collection")
     rankings = read_rankings(arguments.rankings, format=arguments.rankings_format)
     files.append(_file_read(arguments.rankings, rankings, counted(len(rankings.value), "ranking")))
-    return Inputs(dataset=dataset, rankings=rankings.value, options=_options(arguments), files=files)
+    return Inputs(dataset=dataset, rankings=rankings.value, options=options, files=files)
+
+
+def _search(arguments: argparse.Namespace) -> RetrievalOptions:
+    """What the service is to search for: as many chunks as the largest cutoff looks at, unless told otherwise."""
+    if arguments.rankings_format or arguments.index_chunk_ids:
+        raise UsageError("--rankings-format and --index-chunk-ids belong to --rankings; a collection knows its chunks")
+    top_k = max(arguments.k) if arguments.top_k is None else arguments.top_k
+    return RetrievalOptions(collection=arguments.collection, top_k=top_k, where=arguments.where)
 
 
 def _file_read(path: str, loaded: Loaded[Any], size: str) -> FileRead:
@@ -224,13 +255,15 @@ def _config(path: str) -> dict[str, Any]:
 
 
 def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
-    body = retrieve_eval_body(inputs.dataset, inputs.rankings, **inputs.options)
+    body = retrieve_eval_body(inputs.dataset, inputs.search or inputs.rankings, **inputs.options)
     url = arguments.url if arguments.url is not None else os.environ.get("BEFUND_URL", "")
     if url:
         with _progress():
             return _ask(url, body)
     if arguments.run_name:
         raise UsageError("--run stores a measurement, which needs a service: name it with --url or BEFUND_URL")
+    if inputs.search is not None:
+        raise UsageError("--collection is searched by a service: name it with --url or BEFUND_URL")
     print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
     with _progress():
         return _measure_here(body)
