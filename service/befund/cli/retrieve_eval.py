@@ -198,14 +198,14 @@ def read(arguments: argparse.Namespace) -> Inputs:
         )
         dataset = loaded.value
         files.append(_file_read(arguments.dataset, loaded, counted(len(dataset.questions), "question")))
-    options = _options(arguments)
     if arguments.collection is not None:
-        return Inputs(dataset=dataset, rankings={}, search=_search(arguments), options=options, files=files)
+        search = _search(arguments)
+        return Inputs(dataset=dataset, rankings={}, search=search, options=_options(arguments), files=files)
     if arguments.top_k is not None or arguments.where is not None:
         raise UsageError("--top-k and --where say how a collection is searched: they need --collection")
     rankings = read_rankings(arguments.rankings, format=arguments.rankings_format)
     files.append(_file_read(arguments.rankings, rankings, counted(len(rankings.value), "ranking")))
-    return Inputs(dataset=dataset, rankings=rankings.value, options=options, files=files)
+    return Inputs(dataset=dataset, rankings=rankings.value, options=_options(arguments), files=files)
 
 
 def _search(arguments: argparse.Namespace) -> RetrievalOptions:
