@@ -136,7 +136,7 @@ def test_the_request_that_the_others_are_made_of_is_answered(service: str) -> No
         pytest.param(changed(config={"x": 0}).replace(b": 0", b": " + NESTED), "", id="nested-in-config"),
         pytest.param(of_question(metadata={"x": 0}).replace(b'"x": 0', b'"x": ' + NESTED), "", id="nested-in-metadata"),
         pytest.param(replaced('"retrieval"', b'"retrieval\xff"'), "", id="invalid-utf-8-in-a-field"),
-        pytest.param(replaced('{"Q1"', b'{"Q1\xff"'), "", id="invalid-utf-8-in-a-ranking-key"),
+        pytest.param(replaced('{"Q1"', b'{"Q1\xff"'), "/retrieval/rankings", id="invalid-utf-8-in-a-ranking-key"),
         pytest.param(replaced('"c2"', b'"c2\xff"'), "/retrieval/rankings/Q1", id="invalid-utf-8-in-a-ranking"),
         pytest.param(replaced("private", b"\xc3\x28"), FIRST, id="invalid-utf-8-in-a-question"),
         pytest.param(replaced("private", b"\xed\xa0\x80"), FIRST, id="surrogate-in-a-question"),
