@@ -125,8 +125,8 @@ def verdicts_of(item: Item, seen: Observation) -> Verdicts:
 
     Correct: every fact stated, none contradicted, and agreement with a reference where there is one; a refusal is not
     correct. Faithful: every claim supported, with its quote where one was given; what makes no claim is faithful, a
-    factual answer over an empty context is not. Behaved: as expected. An empty answer is neither correct nor behaved, and
-    there is nothing in it that could be faithful or not.
+    factual answer over an empty context is not. Behaved: as expected. An empty answer is neither correct nor behaved,
+    and there is nothing in it that could be faithful or not.
     """
     if not item.answer.strip():
         return Verdicts(
