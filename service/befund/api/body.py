@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from befund.api.problems import Refusal
 from befund.core.decoding import decode
+from befund.core.repeated import refuse_repeated_fields
 
 T = TypeVar("T")
 
@@ -58,7 +59,9 @@ class Json(AbstractDTO[Any]):
         field_definition = self.asgi_connection.route_handler.parsed_data_field
         if get_origin(field_definition.annotation) is Encoded:
             return Encoded(value)
-        return decode(value, msgspec.json.Decoder(field_definition.annotation))
+        data = decode(value, msgspec.json.Decoder(field_definition.annotation))
+        refuse_repeated_fields(value, field_definition.annotation)
+        return data
 
     def data_to_encodable_type(self, data: Any) -> bytes:
         """Unwrap an answer."""
