@@ -167,11 +167,13 @@ class Rankings:
     def discounted_gain(self, items: "Items", k: int) -> Values:
         """Sum of gain / log2(rank + 1) over each question's items down to rank k, in units of its own.
 
-        The unit is the best grade, or 2 to the best grade, which keeps any finite grade from overflowing.
+        The unit is the gain of the best grade, which keeps any finite grade from overflowing.
         """
         items = items.where((items.rank <= k) & (items.grade > 0))
         best = self._best_grade[items.question]
-        gain = items.grade / best if self._gain == "linear" else np.exp2(items.grade - best) - np.exp2(-best)
+        gain = items.grade / best
+        if self._gain == "exp2":
+            gain *= np.exp2(items.grade - best) * _exp2_slope(items.grade) / _exp2_slope(best)
         log2 = np.log2(np.arange(1, int(items.rank.max(initial=0)) + 2))
         return self.total(items.question, gain / log2[items.rank])
 
@@ -373,3 +375,9 @@ def position_in_question(question: NDArray[np.int64]) -> NDArray[np.int64]:
 def _per_relevant(amount: NDArray[np.int64] | Values, rankings: Rankings) -> Values:
     count = rankings.relevant_count
     return np.divide(amount, count, out=np.zeros(len(rankings)), where=count > 0)
+
+
+def _exp2_slope(grade: Values) -> Values:
+    """(1 - 2^-grade) / grade, precise for the smallest and the largest grades; it is flat below 1e-300."""
+    grade = np.maximum(grade, 1e-300)
+    return np.asarray(-np.expm1(-np.log(2) * grade) / grade)
