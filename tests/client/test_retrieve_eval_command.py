@@ -257,7 +257,7 @@ def test_a_problem_is_one_line_and_a_code(
         (["--dataset", "gone.jsonl"], "gone.jsonl: cannot be read"),
         (["--dataset", "sub/gone"], "sub/gone: cannot be read"),
         (["--config", "gone.json"], "gone.json: cannot be read"),
-        (["--config", "list.json"], "list.json: --config takes a JSON object"),
+        (["--config", "list.json"], "list.json, line 1: is no configuration: give a JSON object"),
         (["--url", "localhost"], "'localhost' is no address of a service"),
         (["--url", "http://127.0.0.1:1/\x1b"], "no address of a service"),
         (["--rankings", "set.json"], "set.json, line 1: is a data set"),

@@ -25,6 +25,7 @@ from befund_client import (
     Rankings,
     RankingsFormat,
     RetrieveEvalKeywords,
+    read_config,
     read_dataset,
     read_ids,
     read_rankings,
@@ -207,20 +208,10 @@ def _options(arguments: argparse.Namespace) -> RetrieveEvalKeywords:
         "seed": arguments.seed,
         "run": arguments.run_name,
         "replace_run": arguments.replace_run,
-        "config": _config(arguments.config) if arguments.config else None,
+        "config": read_config(arguments.config) if arguments.config else None,
         "index_chunk_ids": read_ids(arguments.index_chunk_ids).value if arguments.index_chunk_ids else None,
     }
     return cast(RetrieveEvalKeywords, options)
-
-
-def _config(path: str) -> dict[str, Any]:
-    try:
-        config: dict[str, Any] = msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: --config takes a JSON object ({error})") from error
-    return config
 
 
 def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
