@@ -68,7 +68,7 @@ def read_dataset(
         FileError: The file cannot be read as a data set; it names the file, the line and what to do.
     """
     place = Path(path)
-    if os.path.isdir(place):
+    if os.path.isdir(path):
         return beir.beir_dataset(place, split=split)
     source = open_source(place)
     loaded = _reader(DATASET_READERS, format, source)(source)
@@ -90,7 +90,7 @@ def read_rankings(path: FilePath, *, format: RankingsFormat | None = None) -> Lo
         FileError: The file cannot be read as rankings; it names the file, the line and what to do.
     """
     place = Path(path)
-    if os.path.isdir(place):
+    if os.path.isdir(path):
         raise FileError(place, "is a folder: give the file that holds the rankings")
     source = open_source(place)
     loaded = _reader(RANKINGS_READERS, format, source)(source)
