@@ -262,6 +262,7 @@ def test_a_problem_is_one_line_and_a_code(
         (["--rankings", "set.json"], "set.json, line 1: is a data set"),
         (["--dataset", "my questions"], "my questions: cannot be read (No such file"),
         (["--config", "twice.json"], "twice.json, line 1: 'a' is named twice"),
+        (["--tag", "caf\udce9"], "'caf\\udce9' on the command line is no UTF-8 text"),
         (["--run", "main"], "--run stores a measurement, which needs a service"),
     ],
 )

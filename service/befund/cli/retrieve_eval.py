@@ -253,7 +253,10 @@ def _options(arguments: argparse.Namespace) -> RetrieveEvalKeywords:
 
 
 def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
-    body = retrieve_eval_body(inputs.dataset, inputs.rankings, **inputs.options)
+    try:
+        body = retrieve_eval_body(inputs.dataset, inputs.rankings, **inputs.options)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{error.object!r} on the command line is no UTF-8 text") from error
     url = arguments.url if arguments.url is not None else os.environ.get("BEFUND_URL", "")
     if url:
         with _progress():
