@@ -69,6 +69,10 @@ def read_dataset(
     """
     place = Path(path)
     if os.path.isdir(path):
+        if format not in {None, "beir"}:
+            raise FileError(place, "is a folder, which can be read as beir alone: leave out the format")
+        if queries is not None:
+            raise FileError(place, "is a folder, which brings its queries.jsonl: leave out the queries")
         return beir.beir_dataset(place, split=split)
     source = open_source(place)
     loaded = _reader(DATASET_READERS, format, source)(source)

@@ -141,6 +141,14 @@ def test_beir_qrels_alone(write: Write) -> None:
     assert (loaded.format, gold(loaded.value)) == ("beir", {"q1": {"d1": 1.0}})
 
 
+def test_what_does_not_fit_a_folder_is_refused(write: Write) -> None:
+    queries = write("set/queries.jsonl", BEIR_QUERIES)
+    with pytest.raises(FileError, match="is a folder, which can be read as beir alone"):
+        read_dataset(queries.parent, format="csv")
+    with pytest.raises(FileError, match=r"is a folder, which brings its queries\.jsonl"):
+        read_dataset(queries.parent, queries=queries)
+
+
 def test_a_folder_that_is_no_beir_folder(write: Write) -> None:
     with pytest.raises(FileError, match=r"without queries\.jsonl"):
         read_dataset(write("set/other.txt", "x").parent)
@@ -198,7 +206,8 @@ DAMAGED = [
         "the grade of 'a' is '2', not a finite",
     ),
     ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": true}}]}', 2, "the grade of 'a' is True"),
-    ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": 1e999}}]}', 2, "the grade of 'a' is inf"),
+    ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": 1e999}}]}', 2, "1e999 is not a finite number"),
+    ("set.json", '{"questions": [\n{"id": "Q1", "metadata": {"a": [-1.5E+400]}}]}', 2, r"-1.5E\+400 is not a finite"),
     ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": 1' + "0" * 400 + "}}]}", 2, "the grade of 'a' is 10"),
     ("set.json", '{"questions": [{"relevant": {"a": 1,\n\n"a": 2}}]}', 3, r"'a' is named twice.*lines 1 and 3"),
     ("set.json", '{"questions": [\n{"id": "Q1"},\n\n{"id": "Q1"}]}', 4, "question 'Q1' was already given at line 2"),
