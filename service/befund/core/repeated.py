@@ -64,9 +64,10 @@ def without(text: bytes, *runs: Sequence[Raw]) -> bytes:
 
     Args:
         text: JSON.
-        runs: Neighbouring parts, in order, that decoding this very text left raw.
+        runs: Neighbouring parts, in order, that decoding this very text left raw; others (defaults) are passed over.
     """
     spans = sorted((offset_in(text, run[0]), offset_in(text, run[-1]) + _length(run[-1])) for run in runs if run)
+    spans = [(start, end) for start, end in spans if 0 <= start < end <= len(text)]
     starts = [0, *(end for _, end in spans)]
     ends = [*(start for start, _ in spans), len(text)]
     return b"0".join(text[start:end] for start, end in zip(starts, ends, strict=True))
