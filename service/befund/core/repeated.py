@@ -16,7 +16,6 @@ from befund.core.errors import MalformedRequestError
 
 _ENCODER = msgspec.json.Encoder()
 _ARRAY = msgspec.json.Decoder(list[Raw])
-_BLOCK = 256
 _ESCAPED = (b"\\u003a", b"\\u003A")
 _PLAIN = {inspect.NoneType: None, inspect.StrType: str}
 
@@ -33,30 +32,28 @@ def refuse_repeated_fields(raw: bytes | Raw, kind: Any) -> None:
     """
     text = bytes(raw)
     try:
-        if _loses_colons(text, _outline_of(kind)):
+        if may_repeat_fields(text, kind):
             _refuse_first_repeated(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return
 
 
-def refuse_repeated_fields_within(parts: Sequence[Raw], kind: Any) -> None:
-    """Refuse the same in each of many parts of one kind, at a fraction of the cost.
+def may_repeat_fields(text: bytes, kind: Any) -> bool:
+    """Whether an object may name a field or a key twice; quick, and right where it says no.
+
+    The text is decoded as little as its objects need, and encoded again. What was repeated is lost by that, and at
+    least one colon with it, unless an escaped one makes up for it.
+
+    Args:
+        text: JSON; of an array of many small parts rather than of each part, where it must cost little.
+        kind: Its type; parts that the type leaves raw are not looked into.
 
     Raises:
-        MalformedRequestError: A name stands in one of them twice; the place begins with the position of that part.
+        ValueError: It does not decode as `kind` (msgspec's errors are such).
+        RecursionError: It is nested too deeply.
     """
-    for start in range(0, len(parts), _BLOCK):
-        block = parts[start : start + _BLOCK]
-        try:
-            suspicious = _loses_colons(b"[" + b",".join(block) + b"]", _outline_of(GenericAlias(list, kind)))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            suspicious = True  # the others of the block are looked at all the same
-        for position, part in enumerate(block if suspicious else (), start):
-            try:
-                refuse_repeated_fields(part, kind)
-            except MalformedRequestError as error:
-                error.move_below(f"/{position}")
-                raise
+    outline = _outline_of(kind)
+    return _colons(_ENCODER.encode(outline.decode(text))) != _colons(text) or any(map(text.__contains__, _ESCAPED))
 
 
 def without(text: bytes, *runs: Sequence[Raw]) -> bytes:
@@ -71,15 +68,6 @@ def without(text: bytes, *runs: Sequence[Raw]) -> bytes:
     starts = [0, *(end for _, end in spans)]
     ends = [*(start for start, _ in spans), len(text)]
     return b"0".join(text[start:end] for start, end in zip(starts, ends, strict=True))
-
-
-def _loses_colons(text: bytes, outline: msgspec.json.Decoder[Any]) -> bool:
-    """Whether a name may stand twice in an object.
-
-    The text is decoded as little as its objects need, and encoded again. What was repeated is lost by that, and at
-    least one colon with it, unless an escaped one makes up for it.
-    """
-    return _colons(_ENCODER.encode(outline.decode(text))) != _colons(text) or any(map(text.__contains__, _ESCAPED))
 
 
 def _length(part: Raw) -> int:
