@@ -2,6 +2,7 @@
 
 import json
 import re
+from bisect import bisect_right
 from typing import Any, TypeVar
 
 import msgspec
@@ -119,13 +120,12 @@ def _place_of(offset: int, text: bytes) -> str:
     pointer, part = "", msgspec.json.decode(text, type=msgspec.Raw)
     for _ in range(DEEPEST_NAMED):
         decoder = _PARTS.get(memoryview(part)[0])
-        parts = decoder.decode(part) if decoder else ()
-        for name, inner in parts.items() if isinstance(parts, dict) else enumerate(parts):
-            if 0 <= offset - offset_in(text, inner) < len(memoryview(inner)):
-                pointer, part = f"{pointer}/{escape(str(name))}", inner
-                break
-        else:
+        parts = decoder.decode(part) if decoder else {}
+        names, values = (list(parts), list(parts.values())) if isinstance(parts, dict) else (range(len(parts)), parts)
+        at = bisect_right(values, offset, key=lambda value: offset_in(text, value)) - 1
+        if at < 0 or offset >= offset_in(text, values[at]) + len(memoryview(values[at])):
             break
+        pointer, part = f"{pointer}/{escape(str(names[at]))}", values[at]
     return pointer
 
 

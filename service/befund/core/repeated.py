@@ -1,8 +1,9 @@
 """Fields named twice in one JSON object, of which decoding keeps the last in silence."""
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, reduce
+from itertools import islice
 from operator import or_
 from types import GenericAlias
 from typing import Any
@@ -16,6 +17,7 @@ from befund.core.errors import MalformedRequestError
 
 _ENCODER = msgspec.json.Encoder()
 _ARRAY = msgspec.json.Decoder(list[Raw])
+_MOST_LOOKED_AT = 100_000
 _ESCAPED = (b"\\u003a", b"\\u003A")
 _PLAIN = {inspect.NoneType: None, inspect.StrType: str}
 
@@ -33,7 +35,10 @@ def refuse_repeated_fields(raw: bytes | Raw, kind: Any) -> None:
     text = bytes(raw)
     try:
         if may_repeat_fields(text, kind):
-            _refuse_first_repeated(text)
+            looking = _refuse_first_repeated(msgspec.json.decode(text, type=Raw))
+            deque(islice(looking, _MOST_LOOKED_AT), maxlen=0)
+            if _loses_colons(text, kind):
+                raise MalformedRequestError("An object names a field more than once", "Keep one of them.")
     except (ValueError, RecursionError):
         return
 
@@ -52,8 +57,7 @@ def may_repeat_fields(text: bytes, kind: Any) -> bool:
         ValueError: It does not decode as `kind` (msgspec's errors are such).
         RecursionError: It is nested too deeply.
     """
-    outline = _outline_of(kind)
-    return _colons(_ENCODER.encode(outline.decode(text))) != _colons(text) or any(map(text.__contains__, _ESCAPED))
+    return _loses_colons(text, kind) or any(map(text.__contains__, _ESCAPED))
 
 
 def without(text: bytes, *runs: Sequence[Raw]) -> bytes:
@@ -68,6 +72,10 @@ def without(text: bytes, *runs: Sequence[Raw]) -> bytes:
     starts = [0, *(end for _, end in spans)]
     ends = [*(start for start, _ in spans), len(text)]
     return b"0".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _loses_colons(text: bytes, kind: Any) -> bool:
+    return _colons(_ENCODER.encode(_outline_of(kind).decode(text))) < _colons(text)
 
 
 def _length(part: Raw) -> int:
@@ -115,17 +123,15 @@ class _Name(str):
     __slots__ = ()
 
 
-def _refuse_first_repeated(text: bytes) -> None:
-    """Look at each object, outer ones first, down to a depth that no field of ours reaches."""
-    waiting = deque([("", 0, msgspec.json.decode(text, type=Raw))])
-    while waiting:
-        pointer, depth, part = waiting.popleft()
-        for name, inner in _parts(part, pointer):
-            if depth < DEEPEST_NAMED and memoryview(inner)[0] in b"{[":
-                waiting.append((f"{pointer}/{escape(str(name))}", depth + 1, inner))
+def _refuse_first_repeated(part: Raw, pointer: str = "", depth: int = 0) -> Iterator[None]:
+    """Look at each object and array, down to a depth no field of ours reaches; yields at each, so as to be ended."""
+    yield
+    for name, inner in _parts(part, pointer):
+        if depth < DEEPEST_NAMED and memoryview(inner)[0] in b"{[":
+            yield from _refuse_first_repeated(inner, f"{pointer}/{escape(str(name))}", depth + 1)
 
 
-def _parts(part: Raw, pointer: str) -> Sequence[tuple[str | int, Raw]]:
+def _parts(part: Raw, pointer: str) -> Iterable[tuple[str | int, Raw]]:
     """The values within an object or array by name or position; none of anything else."""
     match memoryview(part)[:1].tobytes():
         case b"{":
@@ -143,8 +149,8 @@ def _parts(part: Raw, pointer: str) -> Sequence[tuple[str | int, Raw]]:
                     "Keep one of them.",
                     pointer=f"{pointer}/{escape(twice)}",
                 )
-            return list(parts.items())
+            return parts.items()
         case b"[":
-            return list(enumerate(_ARRAY.decode(part)))
+            return enumerate(_ARRAY.decode(part))
         case _:
-            return []
+            return ()

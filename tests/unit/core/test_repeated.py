@@ -68,6 +68,11 @@ def test_what_names_nothing_twice_passes_and_what_does_not_decode_is_left_to_oth
     refuse_repeated_fields(raw.encode("latin-1"), kind)
 
 
+@pytest.mark.parametrize("before", ['{"a": ' * 30 + "%s" + "}" * 30, "[" + "[]," * 100_001 + "%s]"])
+def test_what_is_too_deep_or_too_far_to_be_found_is_refused_without_a_place(before: str) -> None:
+    assert places(before % '{"b": 1, "b": 2}', Any) == [("", "An object names a field more than once")]
+
+
 def test_parts_left_raw_are_not_looked_into() -> None:
     refuse_repeated_fields(b'{"id": "Q1", "relevant": {"a": 1, "a": 2}}', LazyQuestion)
 
