@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 _MESSAGE = re.compile(r"(?P<what>.*?) - at (?:`key` in )?`(?P<path>\$.*)`", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
+_SPACED_COLON = re.compile(rb'"\s+:')
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 _LARGEST_SEARCHED = 64 * 1024 * 1024
 DEEPEST_NAMED = 16
@@ -85,9 +86,20 @@ def refuse_repeated_keys(raw: msgspec.Raw, *, keys: int) -> None:
         ContradictionError: A key stands there twice.
     """
     text = bytes(raw)
-    if text.count(b":") != keys:
+    if may_repeat_keys(text, keys=keys):
         pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
         refuse_twice([key for key, _ in pairs])
+
+
+def may_repeat_keys(text: bytes, *, keys: int) -> bool:
+    """Whether JSON may hold a key twice in an object, where `keys` were left after decoding.
+
+    Each key brings a colon, so as many colons as keys leave none to be repeated. Where ids hold colons too, those that
+    follow a quote are counted, which misses no key unless there are escapes or spaces before colons.
+    """
+    if text.count(b":") == keys:
+        return False
+    return text.count(b'":') != keys or b"\\" in text or _SPACED_COLON.search(text) is not None
 
 
 def refuse_twice(names: list[str]) -> None:

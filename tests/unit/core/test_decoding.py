@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from befund.core.decoding import decode, read_message, refuse_repeated_keys
+from befund.core.decoding import decode, may_repeat_keys, read_message, refuse_repeated_keys
 from befund.core.errors import ContradictionError, MalformedRequestError
 
 
@@ -72,6 +72,22 @@ def test_a_key_given_twice_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["{}", '{"a":1}', '{"a:b":1,"c":2}', '{"\\u003a":1,"x":2}'])
 def test_keys_given_once_pass(text: str) -> None:
     refuse_repeated_keys(msgspec.Raw(text.encode()), keys=len(msgspec.json.decode(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "suspicious"),
+    [
+        (b'{"a:1":1,"b:2":2}', 2, False),
+        (b'{"a:1":1,"a:1":2}', 1, True),
+        (b'{"a:1" :1,"a:1":2}', 1, True),
+        (b'{"a":1,"a" :2,"b\\":c" :3}', 2, True),
+        (b'{"a":1,"\\u0061":2}', 1, True),
+        (b'{"a":":","b":1}', 2, True),
+    ],
+)
+def test_keys_that_hold_colons_are_told_from_keys_given_twice(text: bytes, keys: int, suspicious: bool) -> None:
+    assert len(msgspec.json.decode(text)) == keys
+    assert may_repeat_keys(text, keys=keys) is suspicious
 
 
 @pytest.mark.parametrize(

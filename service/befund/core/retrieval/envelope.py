@@ -16,12 +16,14 @@ from befund.contract import (
     Name,
     QuestionFields,
     Ranking,
+    RankingEntry,
     Request,
     RetrievalOptions,
     RetrieveEvalOptions,
 )
-from befund.core.decoding import decode, refuse_repeated_keys, refuse_twice
+from befund.core.decoding import decode, may_repeat_keys, refuse_repeated_keys, refuse_twice
 from befund.core.errors import BefundError
+from befund.core.repeated import may_repeat_fields, refuse_repeated_fields, without
 from befund.core.retrieval.ranking import Retrieved, in_rank_order
 
 NO_OBJECT = Raw(b"{}")
@@ -89,9 +91,12 @@ def read_request(body: bytes) -> LazyRetrieveEvalRequest:
     """The outer request.
 
     Raises:
-        MalformedRequestError: The body does not decode.
+        MalformedRequestError: The body does not decode, or names a field twice.
     """
-    return decode(body, _REQUEST)
+    request = decode(body, _REQUEST)
+    questions = [] if isinstance(request.dataset, str) else request.dataset.questions
+    refuse_repeated_fields(without(body, questions, [request.retrieval.rankings]), LazyRetrieveEvalRequest)
+    return request
 
 
 def read_rankings(request: LazyRetrieveEvalRequest) -> dict[QuestionId, Raw]:
@@ -138,19 +143,26 @@ def read_questions(raws: Sequence[Raw]) -> Iterator[tuple[LazyQuestion, Grades]]
 
 def _read_together(raws: Sequence[Raw]) -> list[tuple[LazyQuestion, Grades]]:
     """Raises ValueError (msgspec's errors are such) or RecursionError where anything must be looked at more closely."""
-    questions = _QUESTIONS.decode(b"[%b]" % b",".join(raws))
+    text = b"[%b]" % b",".join(raws)
+    questions = _QUESTIONS.decode(text)
+    if may_repeat_fields(text, list[LazyQuestion]):
+        raise ValueError("a field may be named twice")
     relevant = b",".join([question.relevant for question in questions])
     grades = _ALL_GRADES.decode(b"[%b]" % relevant)
-    if relevant.count(b":") != sum([len(graded) for graded in grades if isinstance(graded, dict)]):
+    if may_repeat_keys(relevant, keys=sum([len(graded) for graded in grades if isinstance(graded, dict)])):
         raise ValueError("a chunk may be graded twice")
     if any(question.metadata is not NO_OBJECT for question in questions):
-        _ALL_METADATA.decode(b"[%b]" % b",".join([question.metadata for question in questions]))
+        text = b"[%b]" % b",".join([question.metadata for question in questions])
+        _ALL_METADATA.decode(text)
+        if may_repeat_fields(text, list[dict[str, Any]]):
+            raise ValueError("a key may be named twice")
     return list(zip(questions, grades, strict=True))
 
 
 def read_question(raw: Raw) -> tuple[LazyQuestion, Grades]:
     """One question and its relevant chunks."""
     question = decode(raw, _QUESTION)
+    refuse_repeated_fields(raw, LazyQuestion)
     if question.metadata is not NO_OBJECT:
         metadata_of(question)
     if question.relevant is NO_OBJECT:
@@ -172,7 +184,9 @@ def metadata_of(question: LazyQuestion) -> dict[str, Any]:
         MalformedRequestError: It is no JSON object.
     """
     try:
-        return decode(question.metadata, _METADATA)
+        metadata = decode(question.metadata, _METADATA)
+        refuse_repeated_fields(question.metadata, dict[str, Any])
+        return metadata
     except BefundError as error:
         error.move_below("/metadata")
         raise
@@ -196,4 +210,6 @@ def read_ranking(raw: Raw) -> Retrieved:
     ranking: Ranking = decode(raw, _RANKING)
     if isinstance(ranking, dict):
         refuse_repeated_keys(raw, keys=len(ranking))
+    else:
+        refuse_repeated_fields(raw, list[Id | RankingEntry])
     return in_rank_order(ranking)
