@@ -34,6 +34,7 @@ def create_app(
     checks: Sequence[Check] = (),
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
+    dropped_log_lines: Callable[[], int] = lambda: 0,
 ) -> Boundary:
     """Wire the service.
 
@@ -42,6 +43,7 @@ def create_app(
         checks: What /readyz asks.
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
+        dropped_log_lines: Gives how many log lines could not be written.
     """
     workers = Workers(
         at_once=EVALUATIONS_AT_ONCE,
@@ -77,7 +79,10 @@ def create_app(
     )
     refuse_undeclared_routes(app)
     metrics = Metrics(
-        version=befund.__version__, routes=_known_routes(app), callers=[key.name for key in settings.api_keys]
+        version=befund.__version__,
+        routes=_known_routes(app),
+        callers=[key.name for key in settings.api_keys],
+        dropped_log_lines=dropped_log_lines,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
     return Boundary(app, metrics=metrics)

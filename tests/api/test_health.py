@@ -51,3 +51,8 @@ async def test_a_dependency_that_hangs_is_down(connect: Callable[..., httpx.Asyn
 
     answer = await connect(checks=[Check("store", hangs, seconds=0.05)]).get("/readyz")
     assert answer.json()["dependencies"]["store"] == {"state": "down", "detail": "no answer within 0.05 s"}
+
+
+async def test_metrics_name_their_charset_once(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=1.0.0; charset=utf-8"

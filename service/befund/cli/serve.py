@@ -32,13 +32,18 @@ def serve(arguments: argparse.Namespace) -> int:
     import structlog
 
     from befund.app import create_app
+    from befund.log_lines import LogLines
     from befund.server import run
     from befund.telemetry import configure_logging
 
-    configure_logging(loaded.settings.log_level)
+    lines = LogLines(sys.stderr)
+    configure_logging(loaded.settings.log_level, stream=lines)
     for name in loaded.unknown:
         structlog.get_logger().warning("unknown setting", name=name)
-    return run(create_app(loaded.settings), loaded.settings.listen)
+    try:
+        return run(create_app(loaded.settings, dropped_log_lines=lambda: lines.dropped), loaded.settings.listen)
+    finally:
+        lines.end()
 
 
 def _settings(arguments: argparse.Namespace) -> Loaded:
