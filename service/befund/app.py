@@ -11,6 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 import befund
+from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.health import Check, Checks, HealthController
@@ -45,11 +46,8 @@ def create_app(
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
     """
-    workers = Workers(
-        at_once=EVALUATIONS_AT_ONCE,
-        places=EVALUATION_PLACES,
-        most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes,
-    )
+    workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
+    bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
@@ -85,7 +83,7 @@ def create_app(
         dropped_log_lines=dropped_log_lines,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
-    return Boundary(app, metrics=metrics)
+    return Boundary(app, metrics=metrics, bodies=bodies)
 
 
 def _given(value: Callable[[], Any]) -> Provide:

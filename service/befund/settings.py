@@ -66,6 +66,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         api_keys: Who may call. Without any, every caller on the listening address may do everything.
         insecure: Allows an address other than loopback without a key.
         max_body_bytes: Largest body of the routes that take whole evaluations.
+        body_timeout_seconds: How long a body may take to arrive.
+        shutdown_seconds: How long what was accepted may take to finish after a signal.
         log_level: Lowest level logged.
         log_content: Whether question, answer and chunk text, and error texts that may quote them, are logged.
         log_questions: One line per question for small requests only (`summary`), or always (`all`).
@@ -75,6 +77,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     api_keys: tuple[ApiKey, ...] = ()
     insecure: bool = False
     max_body_bytes: int = 256 * MIB
+    body_timeout_seconds: int = 300
+    shutdown_seconds: int = 25
     log_level: LogLevel = "info"
     log_content: bool = False
     log_questions: LogQuestions = "summary"
@@ -194,6 +198,12 @@ def _parse_bytes(text: str) -> int:
     return int(text)
 
 
+def _parse_seconds(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) < 1:
+        raise ValueError("a whole number of seconds, 1 to 99999")
+    return int(text)
+
+
 def _parse_choice(choices: Any) -> Callable[[str], str]:
     allowed: tuple[str, ...] = get_args(choices)
 
@@ -210,6 +220,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "api_keys": parse_api_keys,
     "insecure": _parse_flag,
     "max_body_bytes": _parse_bytes,
+    "body_timeout_seconds": _parse_seconds,
+    "shutdown_seconds": _parse_seconds,
     "log_level": _parse_choice(LogLevel),
     "log_content": _parse_flag,
     "log_questions": _parse_choice(LogQuestions),
@@ -269,6 +281,8 @@ def _read_file(path: str) -> dict[str, Any]:
         ) from error
     except ValueError as error:
         raise SettingsError(f"BEFUND_CONFIG: {path!r} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"BEFUND_CONFIG: {path!r} is nested too deeply; settings are plain values") from error
 
 
 def _as_text(value: object) -> str:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from befund.api.arrival import Bodies
 from befund.api.middleware import Boundary
 from befund.app import create_app
 from befund.settings import Settings
@@ -166,7 +167,8 @@ async def test_a_request_is_logged_in_one_line_without_body_or_key(
 
 async def answer_to_half_a_body(then: Callable[[], Any], counted: Metrics) -> list[Any]:
     """Send the first half of a body straight to the app, let `then` happen, and give what the app sends."""
-    app = Boundary(create_app(Settings()).app, metrics=counted, body_idle_seconds=0.05)
+    bodies = Bodies(most_bytes=1000, seconds=60, idle_seconds=0.05)
+    app = Boundary(create_app(Settings()).app, metrics=counted, bodies=bodies)
     scope = {"type": "http", "method": "POST", "path": "/retrieve-eval", "headers": [], "query_string": b""}
     messages = [{"type": "http.request", "body": b"{", "more_body": True}]
     sent: list[Any] = []

@@ -28,7 +28,7 @@ class RetrieveEvaluation(Struct, frozen=True):
     async def of(self, body: bytes, request: Request[Any, Any, Any]) -> Encoded[RetrieveEvalResponse]:
         """Evaluate one request when there is a place for it."""
         work = partial(self._evaluate, body, Exchange.of(request.scope))
-        return await self.workers.run(work, size=len(body), receive=request.receive)
+        return await self.workers.run(work, receive=request.receive)
 
     def _evaluate(self, body: bytes, exchange: Exchange) -> Encoded[RetrieveEvalResponse]:
         """Do everything that takes time in one piece, for one thread."""
