@@ -4,7 +4,6 @@ On the first signal nothing more is accepted and everything accepted is finished
 included, for as long as the settings allow; a second signal ends the process at once.
 """
 
-import asyncio
 import signal
 import sys
 from types import FrameType
@@ -61,11 +60,9 @@ class _Server(uvicorn.Server):
             print(f"Befund listens on http://{Address(host, port)}", flush=True)
 
     async def shutdown(self, sockets: Any = None) -> None:
-        clock = asyncio.get_running_loop().time
-        began = clock()
+        accepted = list(self.server_state.tasks)
         await super().shutdown(sockets)
-        limit = self.config.timeout_graceful_shutdown
-        self.cut_short = limit is not None and clock() - began > limit
+        self.cut_short = any(task.cancelling() for task in accepted)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:

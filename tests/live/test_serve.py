@@ -156,6 +156,39 @@ def test_sigterm_lets_a_body_on_its_way_arrive_and_takes_no_new_caller(serve: Ca
     assert process.end()[0] == 0
 
 
+def test_a_body_that_never_ends_does_not_hold_up_the_end(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_SHUTDOWN_SECONDS="1")
+    with connection_to(process.url) as sock:
+        sock.sendall(head_of(1_000_000) + b"{")
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+        process.popen.send_signal(signal.SIGTERM)
+        status, _, body = read_answer(sock)
+    code, lines = process.end()
+    assert (status, json.loads(body)["status"]) == (503, 503)
+    assert code == 1
+    assert [json.loads(line)["status"] for line in lines if '"request"' in line] == [200, 503]
+
+
+def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_end(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_SHUTDOWN_SECONDS="1")
+    questions = [{"id": f"Q{number}", "question": "?", "relevant": ["c1"]} for number in range(10_000)]
+    slow = {
+        "dataset": {"questions": questions},
+        "retrieval": {"rankings": {question["id"]: ["c2", "c1"] for question in questions}},
+        "k": list(range(1, 101)),
+        "per_question": False,
+    }
+    body = json.dumps(slow).encode()
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(connection_to(process.url)) for _ in range(8)]
+        for sock in sockets:
+            sock.sendall(head_of(len(body)) + body)
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+        process.popen.send_signal(signal.SIGTERM)
+        assert 503 in {read_answer(sock)[0] for sock in sockets}
+    assert process.end()[0] == 1
+
+
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_quits_at_once(serve: Callable[..., Any], second: signal.Signals) -> None:
     process = serve()

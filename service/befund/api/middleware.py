@@ -3,6 +3,7 @@
 It stands outside Litestar, so that what matches no route is seen too.
 """
 
+import asyncio
 from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
@@ -57,8 +58,13 @@ class Boundary:
                 return
             with self._bodies.receiving(scope, receive) as bounded:
                 await self.app(inner, bounded, sender)
+        except asyncio.CancelledError:  # the server stops and its time to finish is over
+            if sender.status is not None:
+                raise
+            detail = "The service stopped before it came to this request. Send it again."
+            await send_problem(scope, Refusal(503, detail, headers={"Retry-After": "2"}), sender)
         finally:
-            self._report(scope, inner, exchange, status=sender.status, seconds=perf_counter() - began)
+            self._report(scope, inner, exchange, status=sender.status or 500, seconds=perf_counter() - began)
 
     def _report(self, scope: Any, inner: Any, exchange: Exchange, *, status: int, seconds: float) -> None:
         route = self._route_of(inner)
@@ -112,7 +118,7 @@ class _Sender:
         self._send = send
         self._exchange = exchange
         self.is_head = is_head
-        self.status = 500
+        self.status: int | None = None
 
     async def __call__(self, message: Message) -> None:
         changed: Any = message
