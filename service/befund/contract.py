@@ -416,6 +416,14 @@ class Problem(Response, frozen=True, kw_only=True):
     errors: list[ProblemDetail] = []
 
 
+class Index(Response, frozen=True, kw_only=True):
+    """What is served here, and where to read on."""
+
+    service: Literal["befund"]
+    version: str
+    paths: list[str]
+
+
 class Health(Response, frozen=True, kw_only=True):
     """The process is alive."""
 

@@ -108,7 +108,7 @@ def load_settings(environ: Mapping[str, str]) -> Loaded:
     """
     variables = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     from_file = _read_file(variables["BEFUND_CONFIG"]) if variables.get("BEFUND_CONFIG") else {}
-    given = {name: (name, _as_text(value)) for name, value in from_file.items() if name in _READERS}
+    given = {name: (name, text) for name, text in from_file.items() if name in _READERS}
     for name in _READERS:
         variable = PREFIX + name.upper()
         if variable in variables:
@@ -272,9 +272,10 @@ def _read(name: str, label: str, text: str) -> object:
         raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
 
 
-def _read_file(path: str) -> dict[str, Any]:
+def _read_file(path: str) -> dict[str, str]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return {name: _as_text(value) for name, value in values.items()}
     except OSError as error:
         raise SettingsError(
             f"BEFUND_CONFIG: {path!r} cannot be read ({error.strerror}); it should be a TOML file"

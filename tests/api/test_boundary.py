@@ -66,7 +66,7 @@ async def test_an_invalid_traceparent_is_dropped(client: httpx.AsyncClient, sent
     assert "traceparent" not in (await client.get("/healthz", headers={"traceparent": sent})).headers
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
 async def test_head_is_get_without_a_body(client: httpx.AsyncClient, path: str) -> None:
     head, full = await client.head(path), await client.get(path)
     assert head.status_code == full.status_code == 200
@@ -115,6 +115,8 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/metrics",
         "/retrieve-eval",
         "/fail",
+        "/too-much",
+        "/",
         "/schema",
         "/schema/openapi.json",
         "/schema/{path}",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+import befund
 from befund.api.health import Check
 
 pytestmark = pytest.mark.anyio
@@ -14,6 +15,16 @@ async def answers() -> None: ...
 
 async def refuses() -> None:
     raise ConnectionRefusedError("postgres://user:password@db")
+
+
+async def test_the_address_alone_names_what_is_served(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "service": "befund",
+        "version": befund.__version__,
+        "paths": ["/schema", "/healthz", "/readyz", "/metrics"],
+    }
 
 
 async def test_alive_tells_the_version(client: httpx.AsyncClient) -> None:

@@ -97,7 +97,7 @@ def exception_handlers(*, log_content: bool) -> dict[int | type[Exception], Exce
 
     def handle(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         answer = _answer(request, error)
-        if answer.status == 500:
+        if answer.status == 500 or isinstance(error, MemoryError):
             _log_failure(request, error, log_content=log_content)
         return problem_response(request, answer)
 
@@ -160,6 +160,9 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
         case HTTPException() if error.status_code in KINDS and error.status_code < 500:
             detail = _http_detail(request, error)
             return _Answer(error.status_code, KINDS[error.status_code], detail, headers=dict(error.headers or {}))
+        case MemoryError():
+            detail = "There is not enough memory for this request now. Try again later, or send less at once."
+            return _Answer(503, KINDS[503], detail, headers={"Retry-After": "10"})
         case _:
             detail = "The service failed on this request. Its log holds the cause under this request_id."
             return _Answer(500, KINDS[500], detail)
