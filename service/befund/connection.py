@@ -23,12 +23,20 @@ LINGER_SECONDS = 5.0
 
 
 class Connection(H11Protocol):
-    """What uvicorn makes for each connection it accepts."""
+    """What uvicorn makes for each connection it accepts.
 
-    _due: asyncio.TimerHandle | None = None
-    _due_in: Any = None
-    _unread: asyncio.TimerHandle | None = None
-    _refused = False
+    Args:
+        patience_seconds: How long a caller may take, each time the connection waits for it.
+        uvicorns: What uvicorn gives every connection.
+    """
+
+    def __init__(self, *, patience_seconds: float = PATIENCE_SECONDS, **uvicorns: Any) -> None:
+        super().__init__(**uvicorns)
+        self._patience_seconds = patience_seconds
+        self._due: asyncio.TimerHandle | None = None
+        self._due_in: Any = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, with as much time for the first byte as between two requests."""
@@ -40,17 +48,17 @@ class Connection(H11Protocol):
         if self._refused:
             return
         super().data_received(data)
-        self._limit_time(self.conn.their_state is h11.IDLE)
+        self._limit_time()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, or give the caller time to send the rest of a body nobody waits for."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
-            self._limit_time(True)
+            self._limit_time()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop every clock."""
-        self._limit_time(False)
+        self._stop_clock()
         self._stop_waiting_for_reader()
         super().connection_lost(exc)
 
@@ -121,20 +129,24 @@ class Connection(H11Protocol):
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
-    def _limit_time(self, limited: bool) -> None:
-        """Close the connection unless its state changes in time."""
-        due_in = self.conn.their_state if limited else None
-        if due_in is self._due_in:
-            return
-        self._due_in = due_in
+    def _limit_time(self) -> None:
+        """Close the connection if a head, or what nobody waits for of a body, does not end in time."""
+        theirs = self.conn.their_state
+        unwanted = theirs is h11.SEND_BODY and self.conn.our_state is h11.DONE
+        due_in = theirs if theirs is h11.IDLE or unwanted else None
+        if due_in is not self._due_in:
+            self._stop_clock()
+            self._due_in = due_in
+            if due_in is not None:
+                self._due = self.loop.call_later(self._patience_seconds, self.timeout_keep_alive_handler)
+
+    def _stop_clock(self) -> None:
         if self._due is not None:
             self._due.cancel()
             self._due = None
-        if limited:
-            self._due = self.loop.call_later(PATIENCE_SECONDS, self.timeout_keep_alive_handler)
 
     def _wait_for_reader(self, unread: int) -> None:
-        self._unread = self.loop.call_later(PATIENCE_SECONDS, self._abort_unless_read, unread)
+        self._unread = self.loop.call_later(self._patience_seconds, self._abort_unless_read, unread)
 
     def _abort_unless_read(self, unread: int) -> None:
         left = self.transport.get_write_buffer_size()
