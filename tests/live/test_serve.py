@@ -1,6 +1,7 @@
 """What only a real server shows: raw sockets, chunked bodies, slow callers, signals."""
 
 import json
+import select
 import signal
 import socket
 import subprocess
@@ -210,3 +211,27 @@ def test_an_address_in_use_is_an_error(service: str) -> None:
     assert finished.stdout == ""
     assert "address already in use" in finished.stderr
     assert finished.stderr.splitlines()[-1].startswith(f"befund: cannot serve on 127.0.0.1:{port}")
+
+
+def test_bodies_still_arriving_are_refused_when_there_is_no_room(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_MAX_BODY_BYTES="1000000")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(connection_to(process.url)) for _ in range(5)]
+        for sock in sockets:
+            sock.sendall(head_of(1_000_000) + b" " * 999_999)
+        refused, _, _ = select.select(sockets, [], [], 20)
+        status, headers, body = read_answer(refused[0])
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+    assert (status, headers["retry-after"]) == (503, "2")
+    assert json.loads(body)["type"] == "/problems/busy"
+
+
+def test_a_body_that_trickles_is_refused(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_BODY_TIMEOUT_SECONDS="1")
+    with connection_to(process.url) as sock:
+        sock.sendall(head_of(1_000_000))
+        while not select.select([sock], [], [], 0.1)[0]:
+            sock.sendall(b" ")
+        status, headers, body = read_answer(sock)
+    assert (status, headers["connection"]) == (408, "close")
+    assert "BEFUND_BODY_TIMEOUT_SECONDS" in json.loads(body)["detail"]
