@@ -20,6 +20,8 @@ PATIENCE_SECONDS = 30.0
 """How long a head, or the rest of a body after its answer, may take, and how long a caller may read nothing."""
 LINGER_SECONDS = 5.0
 """How long a refused connection is read on, since closing it at once would take the answer away from the caller."""
+_PIECE_BYTES = 16 * 1024
+"""How much is read at a time where it may hold thousands of tiny chunks, so that others get their turn between."""
 
 
 class Connection(H11Protocol):
@@ -37,6 +39,7 @@ class Connection(H11Protocol):
         self._due_in: Any = None
         self._unread: asyncio.TimerHandle | None = None
         self._refused = False
+        self._backlog = bytearray()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, with as much time for the first byte as between two requests."""
@@ -44,11 +47,19 @@ class Connection(H11Protocol):
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a refused caller's data go nowhere."""
+        """Read on, in pieces where that may take long; a refused caller's data go nowhere."""
         if self._refused:
             return
-        super().data_received(data)
-        self._limit_time()
+        if self._backlog:
+            self._backlog += data
+            self.transport.pause_reading()
+        elif len(data) <= _PIECE_BYTES or self._is_in_plain_body():
+            super().data_received(data)
+            self._limit_time()
+        else:
+            self._backlog += data
+            self.transport.pause_reading()
+            self._read_backlog()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, or give the caller time to send the rest of a body nobody waits for."""
@@ -92,6 +103,23 @@ class Connection(H11Protocol):
     def _should_upgrade(self) -> bool:
         """Ignore offers to speak another protocol, as HTTP allows."""
         return False
+
+    def _is_in_plain_body(self) -> bool:
+        is_body = self.conn.their_state is h11.SEND_BODY
+        return is_body and all(name != b"transfer-encoding" for name, _ in self.headers)
+
+    def _read_backlog(self) -> None:
+        if self._refused or self.transport.is_closing():
+            self._backlog.clear()
+            return
+        size = len(self._backlog) if self._is_in_plain_body() else _PIECE_BYTES
+        super().data_received(bytes(self._backlog[:size]))
+        self._limit_time()
+        del self._backlog[:size]
+        if self._backlog:
+            self.loop.call_soon(self._read_backlog)
+        elif not self.flow.read_paused:
+            self.transport.resume_reading()
 
     def _refuse(self, refusal: Refusal) -> None:
         self._refused = True
