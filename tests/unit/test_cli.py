@@ -70,6 +70,8 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_API_KEYS=ci:***=evaluate",
         "BEFUND_INSECURE=false",
         "BEFUND_MAX_BODY_BYTES=268435456",
+        "BEFUND_BODY_TIMEOUT_SECONDS=300",
+        "BEFUND_SHUTDOWN_SECONDS=25",
         "BEFUND_LOG_LEVEL=info",
         "BEFUND_LOG_CONTENT=false",
         "BEFUND_LOG_QUESTIONS=summary",
