@@ -19,7 +19,7 @@ from befund.api.problems import Refusal
 PATIENCE_SECONDS = 30.0
 """How long a head, or the rest of a body after its answer, may take, and how long a caller may read nothing."""
 LINGER_SECONDS = 5.0
-"""How long a refused connection is read on, since closing it at once would take the answer away from the caller."""
+"""How long a caller still sending is read on, since closing at once would take the answer away from it."""
 _PIECE_BYTES = 16 * 1024
 """How much is read at a time where it may hold thousands of tiny chunks, so that others get their turn between."""
 
@@ -43,12 +43,12 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, with as much time for the first byte as between two requests."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _Lingering(transport, self)))
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
         """Read on, in pieces where that may take long; a refused caller's data go nowhere."""
-        if self._refused:
+        if self._refused or self.transport.is_closing():
             return
         if self._backlog:
             self._backlog += data
@@ -92,6 +92,7 @@ class Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP: the body under way, or a head, which becomes a request of its own."""
         refusal = _refusal_of(sys.exc_info()[1])
+        self._refused = True
         if self.cycle is not None and not self.cycle.response_complete:
             self.scope["extensions"] = {MALFORMED: refusal}  # type: ignore[dict-item]
             self.cycle.message_event.set()
@@ -122,7 +123,6 @@ class Connection(H11Protocol):
             self.transport.resume_reading()
 
     def _refuse(self, refusal: Refusal) -> None:
-        self._refused = True
         self._unset_keepalive_if_required()
         self.headers = []
         self.scope = {
@@ -144,7 +144,7 @@ class Connection(H11Protocol):
         self.cycle = RequestResponseCycle(
             scope=self.scope,
             conn=self.conn,
-            transport=cast(asyncio.Transport, _Lingering(self.transport, self.loop)),
+            transport=self.transport,
             flow=self.flow,
             logger=self.logger,
             access_logger=self.access_logger,
@@ -190,18 +190,28 @@ class Connection(H11Protocol):
 
 
 class _Lingering:
-    """A transport that stops writing when it is closed and reads on for a while."""
+    """A transport that, closed while the caller is still sending, stops writing and reads on for a while."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
         self._transport = transport
-        self._loop = loop
-        self.write = transport.write
-        self.is_closing = transport.is_closing
+        self._connection = connection
+        self._lingers = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self._lingers or self._transport.is_closing()
 
     def close(self) -> None:
-        if not self._transport.is_closing():
+        is_sending = self._connection.conn.their_state in (h11.SEND_BODY, h11.ERROR)
+        if self.is_closing() or not is_sending:
+            self._transport.close()
+        else:
+            self._lingers = True
             self._transport.write_eof()
-            self._loop.call_later(LINGER_SECONDS, self._transport.close)
+            self._transport.resume_reading()
+            self._connection.loop.call_later(LINGER_SECONDS, self._transport.close)
 
 
 def _refusal_of(error: BaseException | None) -> Refusal:

@@ -67,6 +67,14 @@ def test_a_body_over_the_limit_is_refused_by_its_length_alone(serve: Callable[..
     assert json.loads(body)["type"] == "/problems/body-too-large"
 
 
+def test_a_caller_who_wants_to_close_can_send_all_and_read_the_refusal(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_MAX_BODY_BYTES="1000")
+    with connection_to(process.url) as sock:
+        sock.sendall(head_of(20_000_000).replace(b"host: ", b"connection: close\r\nhost: ") + b" " * 20_000_000)
+        assert read_answer(sock)[0] == 413
+        assert sock.recv(1) == b""
+
+
 def test_a_chunked_body_over_the_limit_is_refused(serve: Callable[..., Any]) -> None:
     process = serve(BEFUND_MAX_BODY_BYTES="1000")
     with connection_to(process.url) as sock:
