@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 from msgspec import Struct
@@ -35,12 +35,14 @@ Serve = Callable[..., "Process"]
 
 
 @contextmanager
-def running_service(*arguments: str, **settings: str) -> Iterator[Process]:
-    """Run `befund serve` on a free port, with these BEFUND_ settings and none of the environment's."""
+def running_service(*arguments: str, log: IO[Any] | None = None, **settings: str) -> Iterator[Process]:
+    """Run `befund serve` on a free port, with these BEFUND_ settings and none of the environment's.
+
+    Its log goes to a file of its own unless another is given.
+    """
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
     with ExitStack() as stack:
-        # A pipe that nobody reads would fill up and stop the service in the middle of a log line.
-        log = stack.enter_context(tempfile.TemporaryFile("w+"))
+        log = stack.enter_context(tempfile.TemporaryFile("w+")) if log is None else log
         data_dir = stack.enter_context(tempfile.TemporaryDirectory())
         popen = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],

@@ -21,7 +21,16 @@ from befund_client._errors import (
     TransportError,
 )
 from befund_client._exchange import Retry
-from befund_client._files import DatasetFormat, Loaded, Rankings, RankingsFormat, read_dataset, read_ids, read_rankings
+from befund_client._files import (
+    DatasetFormat,
+    Loaded,
+    Rankings,
+    RankingsFormat,
+    read_config,
+    read_dataset,
+    read_ids,
+    read_rankings,
+)
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
 
 __all__ = [
@@ -43,6 +52,7 @@ __all__ = [
     "RetrieveEvalKeywords",
     "Retry",
     "TransportError",
+    "read_config",
     "read_dataset",
     "read_ids",
     "read_rankings",

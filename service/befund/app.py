@@ -15,6 +15,7 @@ from litestar.types import ControllerRouterHandler
 import befund
 from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
+from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.collections import CollectionsController
@@ -41,6 +42,7 @@ def create_app(
     checks: Sequence[Check] | None = None,
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
+    dropped_log_lines: Callable[[], int] = lambda: 0,
 ) -> Boundary:
     """Wire the service.
 
@@ -49,12 +51,10 @@ def create_app(
         checks: What /readyz asks, instead of everything there is.
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
+        dropped_log_lines: Gives how many log lines could not be written.
     """
-    workers = Workers(
-        at_once=EVALUATIONS_AT_ONCE,
-        places=EVALUATION_PLACES,
-        most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes,
-    )
+    workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
+    bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
     live_search = LiveSearch(settings)
     asked = (Check("index", live_search.ready),) if checks is None else tuple(checks)
@@ -92,10 +92,13 @@ def create_app(
     )
     refuse_undeclared_routes(app)
     metrics = Metrics(
-        version=befund.__version__, routes=_known_routes(app), callers=[key.name for key in settings.api_keys]
+        version=befund.__version__,
+        routes=_known_routes(app),
+        callers=[key.name for key in settings.api_keys],
+        dropped_log_lines=dropped_log_lines,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
-    return Boundary(app, metrics=metrics, claim=live_search.claim)
+    return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
 
 
 class LiveSearch:

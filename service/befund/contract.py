@@ -43,7 +43,11 @@ class Response(Struct, frozen=True, kw_only=True):
 class Evidence(Request, frozen=True, kw_only=True):
     """A passage that a subject expert marked as holding the answer.
 
-    `relevance` is the grade: above 0 relevant, 0 or less judged and not relevant.
+    Attributes:
+        id: What `evidence_mapping` maps to chunks.
+        relevance: The grade: above 0 relevant, 0 or less judged and not relevant.
+        document: The document the passage is in.
+        quote: The passage, word for word.
     """
 
     id: Id
@@ -53,7 +57,20 @@ class Evidence(Request, frozen=True, kw_only=True):
 
 
 class QuestionFields(Request, frozen=True, kw_only=True):
-    """Everything about a question except its two maps."""
+    """Everything about a question except its two maps.
+
+    Attributes:
+        question: Its text.
+        expected_behavior: What a good answer does; only questions to be answered are scored.
+        expected_facts: What the answer must state, all of it.
+        reference_answers: Alternatives, any one of which suffices.
+        evidence: The passages that hold the answer; instead of `relevant`.
+        non_relevant: Chunks known to be false positives: judged, and reported where they come back.
+        tags: Each tag is a slice of the answer.
+        critical: Whether a failure here weighs more than others.
+        role: Who asks. Chunks this role may not read are reported as access leaks.
+        split: The part of the data set the question belongs to.
+    """
 
     id: Id
     question: str
@@ -71,8 +88,12 @@ class QuestionFields(Request, frozen=True, kw_only=True):
 class Question(QuestionFields, frozen=True, kw_only=True):
     """A question with what is true about it.
 
-    Gold is given either as `evidence`, mapped to chunks by the data set's `evidence_mapping`, or as `relevant`: chunk
-    ids with grades, or a plain list of chunk ids (grade 1 each). `non_relevant` names known false positives.
+    Gold is given either as `evidence`, mapped to chunks by the data set's `evidence_mapping`, or as `relevant`.
+
+    Attributes:
+        relevant: The chunks that hold the answer: ids with grades, or a plain list of ids (grade 1 each). Above 0 is
+            relevant, 0 or less judged and not relevant.
+        metadata: Anything; part of the question's content hash, otherwise not looked at.
     """
 
     relevant: dict[Id, float] | list[Id] = {}
@@ -80,7 +101,12 @@ class Question(QuestionFields, frozen=True, kw_only=True):
 
 
 class Dataset(Request, frozen=True, kw_only=True):
-    """Questions, and the mapping of their evidence ids to the chunk ids of one index."""
+    """Questions, and the mapping of their evidence ids to the chunk ids of one index.
+
+    Attributes:
+        evidence_mapping: By evidence id the chunks that hold the passage.
+        generated: Whether a model wrote the questions, which is then a finding.
+    """
 
     questions: list[Question]
     name: Name | None = None
@@ -92,7 +118,12 @@ class Dataset(Request, frozen=True, kw_only=True):
 
 
 class RankingEntry(Request, frozen=True, kw_only=True):
-    """One retrieved chunk. `roles` are those who may read it; `score` is kept but never reorders a JSON list."""
+    """One retrieved chunk.
+
+    Attributes:
+        score: Never reorders a list; scores that rise down the list are a finding.
+        roles: Who may read the chunk. Once one entry names roles, a chunk without any is denied to every role.
+    """
 
     id: Id
     score: float | None = None
@@ -103,7 +134,14 @@ Ranking = list[Id | RankingEntry] | dict[Id, float]
 
 
 class RetrievalOptions(Request, frozen=True, kw_only=True):
-    """A live search: the collection, how many chunks to ask for, a filter on their metadata, the embedder."""
+    """A live search.
+
+    Attributes:
+        collection: The collection that is searched; instead of `rankings`.
+        top_k: How many chunks to ask for.
+        where: A filter on the metadata of the chunks.
+        embedder: What makes vectors of the questions.
+    """
 
     collection: str | None = None
     top_k: Cutoff = 10
@@ -114,8 +152,9 @@ class RetrievalOptions(Request, frozen=True, kw_only=True):
 class Retrieval(RetrievalOptions, frozen=True, kw_only=True):
     """What was retrieved: `rankings` as given, or a live search of `collection` (exactly one of the two).
 
-    A ranking is a list in rank order (ids or entries), or an `{id: score}` map, which is sorted by score, then id,
-    both descending.
+    Attributes:
+        rankings: By question id a list in rank order (ids or entries), or an `{id: score}` map, which is sorted by
+            score, then id, both descending.
     """
 
     rankings: dict[Id, Ranking] | None = None
@@ -158,7 +197,12 @@ class RetrieveEvalOptions(Request, frozen=True, kw_only=True):
 
 
 class RetrieveEvalRequest(RetrieveEvalOptions, frozen=True, kw_only=True):
-    """Rankings, or a live search, measured against the gold of a data set (inline, or by name)."""
+    """Rankings, or a live search, measured against the gold of a data set.
+
+    Attributes:
+        dataset: The data set itself, or the name of a stored one.
+        retrieval: What was retrieved, or where to search.
+    """
 
     dataset: DatasetReference | Dataset
     retrieval: Retrieval
@@ -167,8 +211,13 @@ class RetrieveEvalRequest(RetrieveEvalOptions, frozen=True, kw_only=True):
 class Estimate(Response, frozen=True, kw_only=True):
     """A mean over questions and how sure it is.
 
-    `value` is null when nothing could be scored; `ci` is null with method `too_few` under ten questions.
-    `n` were scored of `attempted`; `unscored` is the difference.
+    Attributes:
+        value: The mean; null when nothing could be scored.
+        ci: Lower and upper bound of the interval; null under ten questions.
+        n: How many questions were scored.
+        attempted: How many questions were to be scored.
+        unscored: `attempted` - `n`.
+        method: How the interval was made; `too_few` where there is none.
     """
 
     value: float | None
@@ -180,7 +229,14 @@ class Estimate(Response, frozen=True, kw_only=True):
 
 
 class Excluded(Response, frozen=True, kw_only=True):
-    """Ids of excluded questions by reason, first reason wins; `index` is null when the index was not checked."""
+    """Ids of excluded questions by reason, first reason wins.
+
+    Attributes:
+        behavior: Not to be answered.
+        ground_truth: Nothing is relevant.
+        mapping: Relevant evidence maps to no chunk.
+        index: A relevant chunk is not in the index; null when the index was not checked.
+    """
 
     behavior: list[str]
     ground_truth: list[str]
@@ -189,7 +245,14 @@ class Excluded(Response, frozen=True, kw_only=True):
 
 
 class QuestionCounts(Response, frozen=True, kw_only=True):
-    """Every question accounted for: `total` = `eligible` + all excluded."""
+    """Every question accounted for: `total` = `eligible` + all excluded.
+
+    Attributes:
+        total: Questions selected by split and tags.
+        eligible: Questions that are scored.
+        missing_from_run: Eligible questions without a ranking; they score 0.
+        unknown_in_run: How many rankings belong to no question of the data set.
+    """
 
     total: int
     eligible: int
@@ -199,7 +262,12 @@ class QuestionCounts(Response, frozen=True, kw_only=True):
 
 
 class Slice(Response, frozen=True, kw_only=True):
-    """The metrics over the eligible questions that carry one tag."""
+    """The metrics over the eligible questions that carry one tag.
+
+    Attributes:
+        n: How many questions these are.
+        metrics: By name and cutoff (`ndcg@10`).
+    """
 
     n: int
     metrics: dict[str, Estimate]
@@ -209,8 +277,19 @@ class QuestionResult(Response, frozen=True, kw_only=True):
     """One question: its gold, what came back for it, and its metrics.
 
     Excluded questions that have a ranking are listed too, with `excluded` set and no metrics, since access leaks and
-    known false positives are checked for them as well. `retrieved`, `unjudged` and `known_false_positives` look at the
-    ranking down to the largest k; `first_relevant_rank`, `duplicates` and `acl_leaks` at all of it.
+    known false positives are checked for them as well.
+
+    Attributes:
+        relevant: Its relevant chunks.
+        retrieved: What came back, down to the largest k.
+        first_relevant_rank: Where the first relevant item stands in the whole ranking, 1 is best; null where none does.
+        metrics: By name and cutoff (`ndcg@10`); null where a metric is not defined.
+        known_false_positives: Those of its `non_relevant` chunks that came back, down to the largest k.
+        unjudged: How many chunks down to the largest k are neither relevant nor judged otherwise.
+        duplicates: Chunks that came back more than once, anywhere in the ranking.
+        acl_leaks: Chunks that came back though its role may not read them, anywhere in the ranking.
+        returned: How many chunks the whole ranking has.
+        excluded: Why it is not scored; null where it is.
     """
 
     id: str
@@ -229,7 +308,9 @@ class QuestionResult(Response, frozen=True, kw_only=True):
 class Context(Response, frozen=True, kw_only=True):
     """What the ranking, cut at the largest k, would put before a generator, as means over questions with a ranking.
 
-    Tokens are null where chunk texts are not known.
+    Attributes:
+        tokens_per_question: Null where the texts of the chunks are not known.
+        tokenizer: What counted the tokens.
     """
 
     chunks_per_question: float | None
@@ -238,7 +319,13 @@ class Context(Response, frozen=True, kw_only=True):
 
 
 class Finding(Response, frozen=True, kw_only=True):
-    """Something a reader should know before trusting the figures; `code` is stable, `questions` are those it names."""
+    """Something a reader should know before trusting the figures.
+
+    Attributes:
+        code: The kind of finding; stable.
+        message: What was found and what to do about it.
+        questions: Those it concerns, where it concerns some.
+    """
 
     code: str
     message: str
@@ -254,7 +341,14 @@ class RetrieveTimings(Response, frozen=True, kw_only=True):
 
 
 class IntervalSettings(Response, frozen=True, kw_only=True):
-    """How the intervals were made: seed and number of resamples of the bootstrap, and what was resampled."""
+    """How the intervals were made.
+
+    Attributes:
+        confidence: Their level.
+        seed: Seed of the bootstrap.
+        resamples: Resamples of the bootstrap.
+        unit: What was resampled.
+    """
 
     confidence: float
     seed: int
@@ -263,7 +357,15 @@ class IntervalSettings(Response, frozen=True, kw_only=True):
 
 
 class RetrieveEvalResponse(Response, frozen=True, kw_only=True):
-    """Answer of POST /retrieve-eval."""
+    """Answer of POST /retrieve-eval.
+
+    Attributes:
+        metrics: Means over the eligible questions, by name and cutoff (`ndcg@10`).
+        slices: The same over the questions of each tag.
+        per_question: Question by question; empty where `per_question` was false.
+        config: What was measured: as sent, completed with hashes of questions and mapping, and a fingerprint of all.
+        run: The name it is stored under; null where it is not.
+    """
 
     questions: QuestionCounts
     metrics: dict[str, Estimate]
@@ -316,14 +418,29 @@ class CollectionList(Response, frozen=True, kw_only=True):
 
 
 class ProblemDetail(Response, frozen=True, kw_only=True):
-    """One place in the request and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the body."""
+    """One place in the request and what is wrong there.
+
+    Attributes:
+        pointer: An RFC 6901 JSON pointer into the body.
+        detail: What is wrong there.
+    """
 
     pointer: str
     detail: str
 
 
 class Problem(Response, frozen=True, kw_only=True):
-    """An RFC 9457 problem document. `detail` says what is wrong and what to do next."""
+    """An RFC 9457 problem document.
+
+    Attributes:
+        type: The kind of problem, `/problems/` and a stable code.
+        title: The kind in a few words.
+        status: The HTTP status.
+        detail: What is wrong here and what to do next.
+        instance: The path of the request.
+        request_id: What to look for in the log; also in the header `X-Request-ID`.
+        errors: Where in the body, as far as it is known.
+    """
 
     type: str
     title: str
@@ -334,6 +451,14 @@ class Problem(Response, frozen=True, kw_only=True):
     errors: list[ProblemDetail] = []
 
 
+class Index(Response, frozen=True, kw_only=True):
+    """What is served here, and where to read on."""
+
+    service: Literal["befund"]
+    version: str
+    paths: list[str]
+
+
 class Health(Response, frozen=True, kw_only=True):
     """The process is alive."""
 
@@ -342,7 +467,11 @@ class Health(Response, frozen=True, kw_only=True):
 
 
 class DependencyState(Response, frozen=True, kw_only=True):
-    """One dependency and whether it answers."""
+    """One dependency and whether it answers.
+
+    Attributes:
+        detail: What is wrong, where it does not.
+    """
 
     state: Literal["ok", "down"]
     detail: str | None = None

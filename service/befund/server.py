@@ -1,7 +1,7 @@
 """uvicorn, and how it ends.
 
 On the first signal nothing more is accepted and everything accepted is finished, evaluations waiting for a place
-included; a second signal ends the process at once.
+included, for as long as the settings allow; a second signal ends the process at once.
 """
 
 import signal
@@ -11,45 +11,58 @@ from typing import Any
 
 import uvicorn
 
+from befund.api.middleware import LARGEST_HEAD_BYTES
+from befund.connection import Connection
 from befund.settings import Address
 
 CANNOT_START = 3
+"""Exit code when the address cannot be listened on."""
+CUT_SHORT = 1
+"""Exit code when something accepted was not finished in the time allowed."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers and clients keep an idle connection, so that no request meets one just closed here."""
 
 
-def run(app: Any, address: Address) -> int:
+def run(app: Any, address: Address, *, shutdown_seconds: int) -> int:
     """Serve until a signal and give the exit code."""
     config = uvicorn.Config(
         app,
         host=address.host,
         port=address.port,
         loop="asyncio" if sys.platform == "win32" else "uvloop",
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=shutdown_seconds,
+        h11_max_incomplete_event_size=LARGEST_HEAD_BYTES,
     )
     server = _Server(config)
     try:
         server.run()
     except SystemExit:  # uvicorn's way to say that it could not start; its log line says why
-        print(f"befund: cannot serve on {address}; see the log lines above", file=sys.stderr)
         return CANNOT_START
-    return 0
+    return CUT_SHORT if server.cut_short else 0
 
 
 class _Server(uvicorn.Server):
     """Says where it listens, and exits with 0 when it was asked to stop."""
+
+    cut_short = False
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         for listener in self.servers[0].sockets:
             host, port = listener.getsockname()[:2]
             print(f"Befund listens on http://{Address(host, port)}", flush=True)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        accepted = list(self.server_state.tasks)
+        await super().shutdown(sockets)
+        self.cut_short = any(task.cancelling() for task in accepted)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:

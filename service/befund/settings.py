@@ -76,6 +76,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         api_keys: Who may call. Without any, every caller on the listening address may do everything.
         insecure: Allows an address other than loopback without a key.
         max_body_bytes: Largest body of the routes that take whole evaluations.
+        body_timeout_seconds: How long a body may take to arrive.
+        shutdown_seconds: How long what was accepted may take to finish after a signal.
         data_dir: Folder of everything the service keeps, made when it is needed.
         chroma_url: A Chroma server that holds the index, instead of a folder in `data_dir`.
         embedder: Model of an embedding endpoint, instead of the static vectors that need none.
@@ -90,6 +92,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     api_keys: tuple[ApiKey, ...] = ()
     insecure: bool = False
     max_body_bytes: int = 256 * MIB
+    body_timeout_seconds: int = 300
+    shutdown_seconds: int = 25
     data_dir: Path = Path("befund-data")
     chroma_url: str | None = None
     embedder: str | None = None
@@ -124,7 +128,7 @@ def load_settings(environ: Mapping[str, str]) -> Loaded:
     """
     variables = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     from_file = _read_file(variables["BEFUND_CONFIG"]) if variables.get("BEFUND_CONFIG") else {}
-    given = {name: (name, _as_text(value)) for name, value in from_file.items() if name in _READERS}
+    given = {name: (name, text) for name, text in from_file.items() if name in _READERS}
     for name in _READERS:
         variable = PREFIX + name.upper()
         if variable in variables:
@@ -220,6 +224,12 @@ def _parse_bytes(text: str) -> int:
     return int(text)
 
 
+def _parse_seconds(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) < 1:
+        raise ValueError("a whole number of seconds, 1 to 99999")
+    return int(text)
+
+
 def _parse_folder(text: str) -> Path:
     if not text or "\0" in text:
         raise ValueError("the path of a folder")
@@ -254,6 +264,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "api_keys": parse_api_keys,
     "insecure": _parse_flag,
     "max_body_bytes": _parse_bytes,
+    "body_timeout_seconds": _parse_seconds,
+    "shutdown_seconds": _parse_seconds,
     "data_dir": _parse_folder,
     "chroma_url": lambda text: _parse_url(text) if text else None,
     "embedder": lambda text: text or None,
@@ -307,15 +319,18 @@ def _read(name: str, label: str, text: str) -> object:
         raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
 
 
-def _read_file(path: str) -> dict[str, Any]:
+def _read_file(path: str) -> dict[str, str]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return {name: _as_text(value) for name, value in values.items()}
     except OSError as error:
         raise SettingsError(
             f"BEFUND_CONFIG: {path!r} cannot be read ({error.strerror}); it should be a TOML file"
         ) from error
     except ValueError as error:
         raise SettingsError(f"BEFUND_CONFIG: {path!r} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"BEFUND_CONFIG: {path!r} is nested too deeply; settings are plain values") from error
 
 
 def _as_text(value: object) -> str:

@@ -7,7 +7,7 @@ stages named here. Nothing a caller sends becomes a label.
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import msgspec
 import structlog
@@ -21,15 +21,19 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from befund.contract import QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.log_lines import LogLines
 from befund.settings import LogLevel, LogQuestions
 
 ANONYMOUS = "anonymous"
 UNMATCHED = "unmatched"
 OTHER_METHOD = "OTHER"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST
+METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
+"""Litestar adds the charset to every text."""
 
 LOGGED_ONE_BY_ONE = 100
 """Up to so many questions are logged a line each unless every question is to be."""
@@ -49,11 +53,20 @@ class Metrics:
         version: The version the service reports.
         routes: Route templates with the methods and the success status of each.
         callers: Names of the configured keys.
+        dropped_log_lines: Gives how many log lines could not be written.
     """
 
-    def __init__(self, *, version: str, routes: Iterable[tuple[str, str, int]], callers: Iterable[str]) -> None:
+    def __init__(
+        self,
+        *,
+        version: str,
+        routes: Iterable[tuple[str, str, int]],
+        callers: Iterable[str],
+        dropped_log_lines: Callable[[], int] = lambda: 0,
+    ) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
+        self.registry.register(_DroppedLogLines(dropped_log_lines))
         self._http_duration = Histogram(
             "befund_http_request_duration_seconds",
             "Time from the request's first byte to the answer's last.",
@@ -110,6 +123,18 @@ class Metrics:
             self._retrieval_duration.labels(stage)
 
 
+class _DroppedLogLines(Collector):
+    """Reads its figure where it is kept, since lines are dropped before and after the registry lives."""
+
+    def __init__(self, dropped: Callable[[], int]) -> None:
+        self._dropped = dropped
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        yield CounterMetricFamily(
+            "befund_log_lines_dropped", "Log lines that could not be written.", value=self._dropped()
+        )
+
+
 class Telemetry(Struct, frozen=True):
     """What reports an evaluation: to Prometheus, and to the log."""
 
@@ -159,7 +184,7 @@ def log_retrieval(
         log("evaluated", **shared, **_summary_fields(response))
 
 
-def configure_logging(level: LogLevel, *, stream: TextIO | None = None) -> None:
+def configure_logging(level: LogLevel, *, stream: TextIO | LogLines | None = None) -> None:
     """Send our own events and those of the libraries to one stream, each as one line of JSON."""
     stream = stream or sys.stderr
     threshold = getattr(logging, level.upper())
@@ -171,7 +196,7 @@ def configure_logging(level: LogLevel, *, stream: TextIO | None = None) -> None:
     structlog.configure(
         processors=[*shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.WriteLoggerFactory(file=stream),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, stream)),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(stream)

@@ -24,8 +24,13 @@ def fail() -> None:
     raise KeyError("A private question?")
 
 
+@get("/too-much", opt=needs("read"))
+async def too_much() -> None:
+    raise MemoryError
+
+
 def connect_to(settings: Settings | None = None, **options: Any) -> httpx.AsyncClient:
-    app: Any = create_app(settings or Settings(), routes=[fail], **{"checks": [], **options})
+    app: Any = create_app(settings or Settings(), routes=[fail, too_much], **{"checks": [], **options})
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
 
 

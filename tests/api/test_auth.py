@@ -58,7 +58,7 @@ async def test_the_key_is_asked_for_before_the_body_is_looked_at(guarded: httpx.
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
 async def test_open_paths_need_no_key(guarded: httpx.AsyncClient, path: str) -> None:
     assert (await guarded.get(path)).status_code == 200
 

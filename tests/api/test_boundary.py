@@ -7,6 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from befund.api.arrival import Bodies
 from befund.api.middleware import Boundary
 from befund.app import create_app
 from befund.settings import Settings
@@ -65,7 +66,7 @@ async def test_an_invalid_traceparent_is_dropped(client: httpx.AsyncClient, sent
     assert "traceparent" not in (await client.get("/healthz", headers={"traceparent": sent})).headers
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
 async def test_head_is_get_without_a_body(client: httpx.AsyncClient, path: str) -> None:
     head, full = await client.head(path), await client.get(path)
     assert head.status_code == full.status_code == 200
@@ -116,6 +117,8 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/collections",
         "/collections/{name}",
         "/fail",
+        "/too-much",
+        "/",
         "/schema",
         "/schema/openapi.json",
         "/schema/{path}",
@@ -168,7 +171,8 @@ async def test_a_request_is_logged_in_one_line_without_body_or_key(
 
 async def answer_to_half_a_body(then: Callable[[], Any], counted: Metrics) -> list[Any]:
     """Send the first half of a body straight to the app, let `then` happen, and give what the app sends."""
-    app = Boundary(create_app(Settings()).app, metrics=counted, body_idle_seconds=0.05)
+    bodies = Bodies(most_bytes=1000, seconds=60, idle_seconds=0.05)
+    app = Boundary(create_app(Settings()).app, metrics=counted, bodies=bodies)
     scope = {"type": "http", "method": "POST", "path": "/retrieve-eval", "headers": [], "query_string": b""}
     messages = [{"type": "http.request", "body": b"{", "more_body": True}]
     sent: list[Any] = []

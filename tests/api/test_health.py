@@ -4,6 +4,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+import befund
 from befund.api.health import Check
 
 pytestmark = pytest.mark.anyio
@@ -14,6 +15,16 @@ async def answers() -> None: ...
 
 async def refuses() -> None:
     raise ConnectionRefusedError("postgres://user:password@db")
+
+
+async def test_the_address_alone_names_what_is_served(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "service": "befund",
+        "version": befund.__version__,
+        "paths": ["/schema", "/healthz", "/readyz", "/metrics"],
+    }
 
 
 async def test_alive_tells_the_version(client: httpx.AsyncClient) -> None:
@@ -51,3 +62,8 @@ async def test_a_dependency_that_hangs_is_down(connect: Callable[..., httpx.Asyn
 
     answer = await connect(checks=[Check("store", hangs, seconds=0.05)]).get("/readyz")
     assert answer.json()["dependencies"]["store"] == {"state": "down", "detail": "no answer within 0.05 s"}
+
+
+async def test_metrics_name_their_charset_once(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=1.0.0; charset=utf-8"

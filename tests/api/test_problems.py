@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/nothing", "/retrieve-eval/more", "/schema/nothing", "/schema/a.json", "/schema/a/b"]
+    "path", ["/nothing", "/retrieve-eval/more", "/schema/nothing", "/schema/a.json", "/schema/a/b"]
 )
 async def test_an_unknown_path_is_a_404_problem(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path)
@@ -78,3 +78,14 @@ async def test_a_host_header_that_is_none_is_a_400_problem(client: httpx.AsyncCl
     answer = await client.get("/healthz", headers={"host": "a/b"})
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_too_little_memory_is_503_and_logged_once(
+    client: httpx.AsyncClient, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    answer = await client.get("/too-much")
+    assert answer.status_code == 503
+    assert answer.json()["type"] == "/problems/busy"
+    assert answer.headers["retry-after"] == "10"
+    assert [line["error"] for line in logged() if line["event"] == "failed"] == ["MemoryError"]
+    assert (await client.get("/healthz")).status_code == 200

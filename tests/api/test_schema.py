@@ -37,6 +37,17 @@ def test_bounds_and_the_refusal_of_unknown_fields_are_described(document: dict[s
     assert "additionalProperties" not in schemas["RetrieveEvalResponse"]
 
 
+def test_fields_say_what_they_mean(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    request = schemas["RetrieveEvalRequest"]
+    assert request["properties"]["gain"]["description"].startswith("The gain of nDCG: the grade itself")
+    assert request["properties"]["retrieval"]["description"] == "What was retrieved, or where to search."
+    assert schemas["Retrieval"]["properties"]["top_k"]["description"] == "How many chunks to ask for."
+    assert not [name for name, schema in schemas.items() if "Attributes:" in schema["description"]]
+    for name in ("RetrieveEvalRequest", "Retrieval", "Evidence", "Problem", "Estimate"):
+        assert [key for key, field in schemas[name]["properties"].items() if "description" not in field] == []
+
+
 def test_the_body_that_stays_bytes_is_described_as_what_it_holds(document: dict[str, Any]) -> None:
     operation = document["paths"]["/retrieve-eval"]["post"]
     request, answer = operation["requestBody"], operation["responses"]["200"]

@@ -18,12 +18,12 @@ async def leaves() -> Any:
     return {"type": "http.disconnect"}
 
 
-def workers_with(*, at_once: int = 1, places: int = 10, most_bytes: int = 100) -> Workers:
-    return Workers(at_once=at_once, places=places, most_bytes=most_bytes)
+def workers_with(*, at_once: int = 1, places: int = 10) -> Workers:
+    return Workers(at_once=at_once, places=places)
 
 
-async def run(workers: Workers, work: Any, receive: Any = stays, size: int = 1) -> Any:
-    return await workers.run(work, size=size, receive=receive)
+async def run(workers: Workers, work: Any, receive: Any = stays) -> Any:
+    return await workers.run(work, receive=receive)
 
 
 async def test_work_leaves_the_event_loop_free() -> None:
@@ -78,17 +78,3 @@ async def test_a_full_line_is_503_with_retry_after() -> None:
 async def test_an_error_of_the_work_is_the_callers() -> None:
     with pytest.raises(ZeroDivisionError):
         await run(workers_with(), lambda: 1 / 0)
-
-
-async def test_bodies_held_in_memory_are_bounded_together() -> None:
-    workers = workers_with(most_bytes=100)
-    gate = threading.Event()
-    first = asyncio.create_task(run(workers, gate.wait, size=60))
-    await asyncio.sleep(0)
-    with pytest.raises(Refusal) as caught:
-        await run(workers, gate.wait, size=41)
-    second = asyncio.create_task(run(workers, gate.wait, size=40))
-    await asyncio.sleep(0)
-    gate.set()
-    assert await asyncio.gather(first, second) == [True, True]
-    assert caught.value.status == 503

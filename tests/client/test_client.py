@@ -313,6 +313,7 @@ def test_the_public_names_are_these() -> None:
         "RetrieveEvalKeywords",
         "Retry",
         "TransportError",
+        "read_config",
         "read_dataset",
         "read_ids",
         "read_rankings",

@@ -79,8 +79,7 @@ def test_a_report_reads_at_eighty_columns(files: Path, service: Service, capsys:
         )
     )
     assert retrieve_eval("--url", service.url, "--k", "1,10", "--run", "main") == 0
-    shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert shown == [
+    assert capsys.readouterr().out.splitlines() == [
         "Read",
         "  set.json (json): 12 questions",
         "  run.json (json): 12 rankings",
@@ -221,7 +220,7 @@ def test_hundreds_of_exclusions_and_long_ids_are_shortened(
     assert max(map(len, lines)) <= 80
     assert len(lines) < 110
     assert any("and 493 more" in line for line in lines)
-    assert "  and 280 more (--json lists all)" in [line.rstrip() for line in lines]
+    assert "  and 280 more (--json lists all)" in lines
 
 
 def test_many_cutoffs_are_split_into_tables(files: Path, service: Service, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,10 +256,13 @@ def test_a_problem_is_one_line_and_a_code(
         (["--dataset", "gone.jsonl"], "gone.jsonl: cannot be read"),
         (["--dataset", "sub/gone"], "sub/gone: cannot be read"),
         (["--config", "gone.json"], "gone.json: cannot be read"),
-        (["--config", "list.json"], "list.json: --config takes a JSON object"),
+        (["--config", "list.json"], "list.json, line 1: is no configuration: give a JSON object"),
         (["--url", "localhost"], "'localhost' is no address of a service"),
         (["--url", "http://127.0.0.1:1/\x1b"], "no address of a service"),
         (["--rankings", "set.json"], "set.json, line 1: is a data set"),
+        (["--dataset", "my questions"], "my questions: cannot be read (No such file"),
+        (["--config", "twice.json"], "twice.json, line 1: 'a' is named twice"),
+        (["--tag", "caf\udce9"], "'caf\\udce9' on the command line is no UTF-8 text"),
         (["--run", "main"], "--run stores a measurement, which needs a service"),
         (["--top-k", "5"], "--top-k and --where say how a collection is searched: they need --collection"),
     ],
@@ -269,6 +271,7 @@ def test_a_mistake_is_one_line(
     files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     (files / "list.json").write_text("[]")
+    (files / "twice.json").write_text('{"a": 1, "a": 2}')
     assert retrieve_eval(*arguments) == 3
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -332,11 +335,39 @@ def test_an_answer_of_something_else_is_one_line(
     assert "is this a Befund service?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("k", ["0", "100001", "1,two", "", "1,,2"])
-def test_cutoffs_are_checked(files: Path, capsys: pytest.CaptureFixture[str], k: str) -> None:
-    with pytest.raises(SystemExit):
-        retrieve_eval("--k", k)
-    assert "argument --k" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--k", value) for value in ["0", "100001", "1,two", "", "1,,2", "1_0", "1,\u0665", "+1", "1.0", "9" * 5000]),
+        *(("--seed", value) for value in ["-1", "1_0", "x", str(2**63), "9" * 5000]),
+        *(("--confidence", value) for value in ["nan", "1", "0.4", "0.9_5", "1e-1", "high", "."]),
+        ("--metrics", " , "),
+    ],
+)
+def test_values_of_options_are_checked(
+    files: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    with pytest.raises(SystemExit) as exited:
+        retrieve_eval(option, value)
+    assert exited.value.code == 3
+    assert f"argument {option}: " in capsys.readouterr().err
+
+
+def test_values_may_be_written_with_blanks_between(files: Path, service: Service) -> None:
+    service.plays(Reply(body=measured()))
+    assert retrieve_eval("--url", service.url, "--k", "5, 1", "--seed", str(2**63 - 1), "--confidence", ".9") == 0
+    sent = json.loads(service.asked[0].body)
+    assert (sent["k"], sent["seed"], sent["confidence"]) == ([1, 5], 2**63 - 1, 0.9)
+
+
+def test_a_name_is_no_file_and_without_a_service_no_data_set(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("numpy")
+    assert main(["retrieve-eval", "--dataset", "nope", "--rankings", "run.json"]) == 3
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == (
+        "befund: nope: no such file, no BEIR folder, and no data set known without a service: name the file, or the "
+        "service that holds the set (--url, BEFUND_URL)"
+    )
 
 
 def test_without_a_service_it_measures_in_this_process_and_says_so(

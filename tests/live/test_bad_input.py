@@ -136,11 +136,32 @@ def test_the_request_that_the_others_are_made_of_is_answered(service: str) -> No
         pytest.param(changed(config={"x": 0}).replace(b": 0", b": " + NESTED), "", id="nested-in-config"),
         pytest.param(of_question(metadata={"x": 0}).replace(b'"x": 0', b'"x": ' + NESTED), "", id="nested-in-metadata"),
         pytest.param(replaced('"retrieval"', b'"retrieval\xff"'), "", id="invalid-utf-8-in-a-field"),
-        pytest.param(replaced('{"Q1"', b'{"Q1\xff"'), "", id="invalid-utf-8-in-a-ranking-key"),
+        pytest.param(replaced('{"Q1"', b'{"Q1\xff"'), "/retrieval/rankings", id="invalid-utf-8-in-a-ranking-key"),
         pytest.param(replaced('"c2"', b'"c2\xff"'), "/retrieval/rankings/Q1", id="invalid-utf-8-in-a-ranking"),
         pytest.param(replaced("private", b"\xc3\x28"), FIRST, id="invalid-utf-8-in-a-question"),
         pytest.param(replaced("private", b"\xed\xa0\x80"), FIRST, id="surrogate-in-a-question"),
-        pytest.param(replaced("private", b"\\ud800"), "", id="half-an-escaped-surrogate"),
+        pytest.param(replaced("private", b"\\ud800"), f"{FIRST}/question", id="half-an-escaped-surrogate"),
+        pytest.param(
+            replaced('"relevant"', b'"relevant": ["c9"], "relevant"'), f"{FIRST}/relevant", id="relevant-twice"
+        ),
+        pytest.param(
+            replaced('"questions"', b'"questions": [], "questions"'), "/dataset/questions", id="questions-twice"
+        ),
+        pytest.param(replaced('"dataset"', b'"dataset": "a", "dataset"'), "/dataset", id="dataset-twice"),
+        pytest.param(replaced('"retrieval"', b'"retrieval": {}, "retrieval"'), "/retrieval", id="retrieval-twice"),
+        pytest.param(replaced('"rankings"', b'"rankings": {}, "rankings"'), "/retrieval/rankings", id="rankings-twice"),
+        pytest.param(changed(k=[1]).replace(b'"k"', b'"k": [5], "k"'), "/k", id="k-twice"),
+        pytest.param(changed(config={"x": 0}).replace(b'"x"', b'"x": 1, "x"'), "/config/x", id="key-of-config-twice"),
+        pytest.param(
+            of_question(metadata={"x": 0}).replace(b'"x"', b'"x": 1, "x"'),
+            f"{FIRST}/metadata/x",
+            id="key-of-metadata-twice",
+        ),
+        pytest.param(
+            of_ranking([{"id": "c1"}]).replace(b'"id": "c1"', b'"id": "c1", "id": "c2"'),
+            "/retrieval/rankings/Q1/0/id",
+            id="id-of-an-entry-twice",
+        ),
         pytest.param(json.dumps(REQUEST).encode("utf-16"), "", id="utf-16"),
         pytest.param(b"\xef\xbb\xbf" + json.dumps(REQUEST).encode(), "", id="byte-order-mark"),
     ],

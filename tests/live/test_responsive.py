@@ -1,6 +1,7 @@
 """While large requests are evaluated, the service goes on answering, and nothing gets mixed up."""
 
 import json
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -73,3 +74,22 @@ def test_large_evaluations_at_the_same_time_do_not_mix(service: str) -> None:
     assert [answer["questions"]["eligible"] for answer in answers] == list(sizes.values())
     for rank, answer in zip(sizes, answers, strict=True):
         assert answer["metrics"]["mrr@100"]["value"] == pytest.approx(1 / rank)
+
+
+def test_liveness_is_answered_while_a_body_comes_in_tiny_chunks(service: str) -> None:
+    address = httpx.URL(service)
+    head = b"POST /retrieve-eval HTTP/1.1\r\nhost: befund\r\ntransfer-encoding: chunked\r\n\r\n"
+
+    def send_byte_by_byte() -> bytes:
+        with socket.create_connection((address.host, address.port), timeout=60) as sock:
+            sock.sendall(head + b"1\r\n \r\n" * 200_000 + b"0\r\n\r\n")
+            return sock.recv(12)
+
+    with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=service) as client:
+        refusal = pool.submit(send_byte_by_byte)
+        answered = 0
+        while not refusal.done():
+            assert client.get("/healthz").status_code == 200
+            answered += 1
+    assert refusal.result() == b"HTTP/1.1 400"
+    assert answered >= 20

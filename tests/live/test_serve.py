@@ -1,6 +1,7 @@
 """What only a real server shows: raw sockets, chunked bodies, slow callers, signals."""
 
 import json
+import select
 import signal
 import socket
 import subprocess
@@ -64,6 +65,14 @@ def test_a_body_over_the_limit_is_refused_by_its_length_alone(serve: Callable[..
     assert status == 413
     assert headers["content-type"] == "application/problem+json"
     assert json.loads(body)["type"] == "/problems/body-too-large"
+
+
+def test_a_caller_who_wants_to_close_can_send_all_and_read_the_refusal(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_MAX_BODY_BYTES="1000")
+    with connection_to(process.url) as sock:
+        sock.sendall(head_of(20_000_000).replace(b"host: ", b"connection: close\r\nhost: ") + b" " * 20_000_000)
+        assert read_answer(sock)[0] == 413
+        assert sock.recv(1) == b""
 
 
 def test_a_chunked_body_over_the_limit_is_refused(serve: Callable[..., Any]) -> None:
@@ -156,6 +165,39 @@ def test_sigterm_lets_a_body_on_its_way_arrive_and_takes_no_new_caller(serve: Ca
     assert process.end()[0] == 0
 
 
+def test_a_body_that_never_ends_does_not_hold_up_the_end(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_SHUTDOWN_SECONDS="1")
+    with connection_to(process.url) as sock:
+        sock.sendall(head_of(1_000_000) + b"{")
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+        process.popen.send_signal(signal.SIGTERM)
+        status, _, body = read_answer(sock)
+    code, lines = process.end()
+    assert (status, json.loads(body)["status"]) == (503, 503)
+    assert code == 1
+    assert [json.loads(line)["status"] for line in lines if '"request"' in line] == [200, 503]
+
+
+def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_end(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_SHUTDOWN_SECONDS="1")
+    questions = [{"id": f"Q{number}", "question": "?", "relevant": ["c1"]} for number in range(10_000)]
+    slow = {
+        "dataset": {"questions": questions},
+        "retrieval": {"rankings": {question["id"]: ["c2", "c1"] for question in questions}},
+        "k": list(range(1, 101)),
+        "per_question": False,
+    }
+    body = json.dumps(slow).encode()
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(connection_to(process.url)) for _ in range(8)]
+        for sock in sockets:
+            sock.sendall(head_of(len(body)) + body)
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+        process.popen.send_signal(signal.SIGTERM)
+        assert 503 in {read_answer(sock)[0] for sock in sockets}
+    assert process.end()[0] == 1
+
+
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_quits_at_once(serve: Callable[..., Any], second: signal.Signals) -> None:
     process = serve()
@@ -177,3 +219,27 @@ def test_an_address_in_use_is_an_error(service: str) -> None:
     assert finished.stdout == ""
     assert "address already in use" in finished.stderr
     assert finished.stderr.splitlines()[-1].startswith(f"befund: cannot serve on 127.0.0.1:{port}")
+
+
+def test_bodies_still_arriving_are_refused_when_there_is_no_room(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_MAX_BODY_BYTES="1000000")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(connection_to(process.url)) for _ in range(5)]
+        for sock in sockets:
+            sock.sendall(head_of(1_000_000) + b" " * 999_999)
+        refused, _, _ = select.select(sockets, [], [], 20)
+        status, headers, body = read_answer(refused[0])
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+    assert (status, headers["retry-after"]) == (503, "2")
+    assert json.loads(body)["type"] == "/problems/busy"
+
+
+def test_a_body_that_trickles_is_refused(serve: Callable[..., Any]) -> None:
+    process = serve(BEFUND_BODY_TIMEOUT_SECONDS="1")
+    with connection_to(process.url) as sock:
+        sock.sendall(head_of(1_000_000))
+        while not select.select([sock], [], [], 0.1)[0]:
+            sock.sendall(b" ")
+        status, headers, body = read_answer(sock)
+    assert (status, headers["connection"]) == (408, "close")
+    assert "BEFUND_BODY_TIMEOUT_SECONDS" in json.loads(body)["detail"]

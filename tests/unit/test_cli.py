@@ -34,6 +34,16 @@ def test_help_works_without_the_server_extra() -> None:
     assert "serve" in finished.stdout
 
 
+@pytest.mark.parametrize("command", ["", "retrieve-eval", "serve", "demo", "openapi", "config", "config check"])
+def test_help_fits_into_eighty_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("command", [["serve"], ["openapi"], ["demo"]])
 def test_a_missing_extra_is_one_clear_line(command: list[str]) -> None:
     finished = without_server_extra(*command)
@@ -60,6 +70,8 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_API_KEYS=ci:***=evaluate",
         "BEFUND_INSECURE=false",
         "BEFUND_MAX_BODY_BYTES=268435456",
+        "BEFUND_BODY_TIMEOUT_SECONDS=300",
+        "BEFUND_SHUTDOWN_SECONDS=25",
         "BEFUND_DATA_DIR=befund-data",
         "BEFUND_CHROMA_URL=",
         "BEFUND_EMBEDDER=",

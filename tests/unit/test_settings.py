@@ -169,3 +169,15 @@ def test_redacted_settings_hold_no_key() -> None:
     assert redacted(settings)["BEFUND_API_KEYS"] == "ci:***=evaluate+read"
     assert redacted(settings)["BEFUND_EMBEDDING_KEY"] == "***"
     assert "hunter2" not in repr(settings)
+
+
+@pytest.mark.parametrize("value", [" = " + "[" * 100_000, " = " + "{a=" * 5000, ".a" * 1000 + " = 1"])
+def test_a_file_nested_deeply_is_an_error_of_the_file(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "befund.toml"
+    file.write_text(f"listen{value}")
+    assert problem_with(BEFUND_CONFIG=str(file)).endswith("is nested too deeply; settings are plain values")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "soon", "100000"])
+def test_seconds_are_whole_and_positive(value: str) -> None:
+    assert "a whole number of seconds" in problem_with(BEFUND_SHUTDOWN_SECONDS=value)

@@ -5,15 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from befund.contract import Dataset, RankingEntry
 from befund_client._errors import FileError
 from befund_client._files import beir, json_files, tables, trec
-from befund_client._files.records import QUESTION_ID, QUESTION_TEXT
-from befund_client._files.source import Loaded, Source, open_source
+from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id
+from befund_client._files.source import Loaded, Source, Spot, open_source
 
-__all__ = ["DatasetFormat", "Loaded", "Rankings", "RankingsFormat", "read_dataset", "read_ids", "read_rankings"]
+__all__ = [
+    "DatasetFormat",
+    "Loaded",
+    "Rankings",
+    "RankingsFormat",
+    "read_config",
+    "read_dataset",
+    "read_ids",
+    "read_rankings",
+]
 
 DatasetFormat = Literal["json", "jsonl", "csv", "trec", "beir", "ranx", "flat"]
 RankingsFormat = Literal["json", "jsonl", "csv", "trec", "ranx", "flat"]
@@ -59,7 +68,11 @@ def read_dataset(
         FileError: The file cannot be read as a data set; it names the file, the line and what to do.
     """
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(path):
+        if format not in {None, "beir"}:
+            raise FileError(place, "is a folder, which can be read as beir alone: leave out the format")
+        if queries is not None:
+            raise FileError(place, "is a folder, which brings its queries.jsonl: leave out the queries")
         return beir.beir_dataset(place, split=split)
     source = open_source(place)
     loaded = _reader(DATASET_READERS, format, source)(source)
@@ -81,7 +94,7 @@ def read_rankings(path: FilePath, *, format: RankingsFormat | None = None) -> Lo
         FileError: The file cannot be read as rankings; it names the file, the line and what to do.
     """
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(path):
         raise FileError(place, "is a folder: give the file that holds the rankings")
     source = open_source(place)
     loaded = _reader(RANKINGS_READERS, format, source)(source)
@@ -94,14 +107,35 @@ def read_ids(path: FilePath) -> Loaded[list[str]]:
     """Read chunk ids: a JSON list, the `index_chunk_ids` of a request, or one id a line."""
     source = open_source(path)
     if source.data.lstrip()[:1] not in {b"[", b"{"}:
-        lines = (line.strip() for line in source.text.split("\n"))
+        lines = [line.strip() for line in source.text.split("\n")]
+        _check_lengths(lines, lambda position: Spot(source, position + 1))
         return Loaded([line for line in lines if line], "lines")
-    value = source.json(source.text)
+    value, spot = source.json(source.text), Spot(source)
     if isinstance(value, dict):
-        value = value.get("index_chunk_ids")
+        value, spot = value.get("index_chunk_ids"), spot.at("index_chunk_ids")
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise source.error('holds no list of chunk ids: give ["id", ...] or one id a line')
+    _check_lengths(value, spot.at)
     return Loaded(value, "json")
+
+
+def _check_lengths(ids: list[str], spot_of: Callable[[int], Spot]) -> None:
+    too_long = next((position for position, identity in enumerate(ids) if len(identity) > LONGEST_ID), None)
+    if too_long is not None:
+        checked_id(ids[too_long], spot_of(too_long))
+
+
+def read_config(path: FilePath) -> dict[str, Any]:
+    """Read what was measured, the `config` of a request: a JSON object.
+
+    Raises:
+        FileError: The file cannot be read, or holds something else.
+    """
+    source = open_source(path)
+    value = source.json(source.text)
+    if not isinstance(value, dict):
+        raise source.error('is no configuration: give a JSON object like {"embedder": "e5"}', 1)
+    return value
 
 
 def _reader(

@@ -10,6 +10,7 @@ from befund_client._files.records import (
     OPTION_FIELDS,
     Ranked,
     Record,
+    checked_id,
     convert,
     grade_of,
     judged_question,
@@ -70,7 +71,7 @@ def json_rankings(source: Source, *, shape: str | None = None) -> Loaded[dict[st
     if scored:
         notes.say("maps from id to score are sorted by score, then id, both descending")
     rankings = {
-        question: ranking_from(ranking, spot.at(question), notes, question=question)
+        checked_id(question, spot.at(question)): ranking_from(ranking, spot.at(question), notes, question=question)
         for question, ranking in value.items()
     }
     return Loaded(rankings, "ranx" if scored else "json", notes.lines())

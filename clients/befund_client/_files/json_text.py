@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import NoReturn
@@ -31,7 +32,7 @@ class _NamedTwiceError(Exception):
 def decode(text: str) -> object:
     """Decode JSON; refuse NaN, infinity, and keys named twice, of which most readers keep the last in silence."""
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
         if SURROGATE.search(text):
             msgspec.json.encode(value)
     except json.JSONDecodeError as error:
@@ -67,6 +68,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_number(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a finite number")
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    return number if math.isfinite(number) else _no_number(written)
 
 
 def _line_with(text: str, reason: str) -> int:

@@ -16,6 +16,7 @@ Record = Mapping[str, Any]
 
 QUESTION_ID = ("id", "question_id", "query_id", "query-id", "qid", "_id")
 QUESTION_TEXT = ("question", "query", "text")
+LONGEST_ID = 512
 CHUNK_ID = ("id", "chunk_id", "doc_id", "docid")
 RETRIEVED = ("retrieved", "ranking")
 WITHOUT_TEXT = "questions without a text, where the id stands for it"
@@ -71,6 +72,7 @@ def rankings_from(records: Iterable[tuple[Record, Spot]], notes: Notes) -> dict[
         if identity in spots:
             raise spot.error(f"question {identity!r} was already ranked at {place(spots[identity])}: keep one")
         spots[identity] = spot
+        checked_id(identity, spot)
         rankings[identity] = ranking_from(given, spot, notes, question=identity)
     return rankings
 
@@ -78,6 +80,8 @@ def rankings_from(records: Iterable[tuple[Record, Spot]], notes: Notes) -> dict[
 def ranking_from(given: object, spot: Spot, notes: Notes, *, question: str) -> list[Ranked]:
     """Read one ranking: a list in rank order, or a map from id to score."""
     if isinstance(given, Mapping):
+        for identity in given:
+            checked_id(identity, spot)
         return [*by_score(_scores(given, spot, question), notes, question=question)]
     if not isinstance(given, list):
         raise spot.error(f"the ranking of question {question!r} is neither a list of ids nor a map from id to score")
@@ -130,8 +134,8 @@ def question_id(record: Record, spot: Spot, notes: Notes) -> str:
     text = first_of(record, QUESTION_TEXT)
     if not isinstance(text, str) or not text:
         raise spot.error("neither an id nor a question: give one of " + ", ".join(QUESTION_ID + QUESTION_TEXT))
-    if len(text) > 512:
-        raise spot.error("this question has no id and is too long to be one (over 512 characters): give it an id")
+    if len(text) > LONGEST_ID:
+        raise spot.error(f"this question has no id and is too long to be one (over {LONGEST_ID} characters): give one")
     notes.count("questions without an id, where the text stands for it", str(spot))
     return text
 
@@ -146,6 +150,13 @@ def place(spot: Spot) -> str:
     """Where a spot is, as a line if there is one."""
     line = spot.found_line()
     return f"line {line}" if line is not None else str(spot)
+
+
+def checked_id(identity: str, spot: Spot) -> str:
+    """Make sure that an id has a length the contract allows."""
+    if not 1 <= len(identity) <= LONGEST_ID:
+        raise spot.error(f"an id of {len(identity)} characters, {shown(identity)}: ids have 1 to {LONGEST_ID}")
+    return identity
 
 
 def grade_of(given: object, identity: str, spot: Spot) -> float:

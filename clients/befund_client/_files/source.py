@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import os
 import zlib
@@ -22,10 +23,15 @@ UNREADABLE = {
     b"PAR1": "is a Parquet file, which is not read: save it as JSON or CSV (pandas: read_parquet, then to_csv)",
     b"\x28\xb5\x2f\xfd": "is compressed with zstd, which is not read: unpack it (zstd -d) or use gzip",
     b"BZh": "is compressed with bzip2, which is not read: unpack it (bunzip2) or use gzip",
+    b"\xfd7zXZ": "is compressed with xz, which is not read: unpack it (unxz) or use gzip",
+    GZIP: "is gzipped twice: unpack it once (gunzip)",
     b"PK\x03\x04": "is a zip archive or a spreadsheet, which is not read: unpack it, or save the sheet as CSV",
     b"\xff\xfe": "is UTF-16 text, which is not read: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text, which is not read: save it as UTF-8",
 }
+LARGEST_FILE = 1024**3
+"""How many bytes of a file are read at most, counted unpacked: a small gzip file can unpack to any size."""
+_CHUNK = 1024**2
 MOST_NOTES = 40
 LONGEST_SHOWN = 60
 
@@ -121,17 +127,18 @@ class Spot(msgspec.Struct, frozen=True):
         return self.source.error(reason, self.found_line())
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
-    """Read a file, unpack gzip, drop a byte order mark, and make sure that it is UTF-8 text."""
+def open_source(path: str | os.PathLike[str], *, largest: int = LARGEST_FILE) -> Source:
+    """Read a file, unpack gzip, drop a byte order mark, and make sure that it is UTF-8 text.
+
+    Args:
+        path: A file, or anything else that can be read to its end, such as a pipe.
+        largest: How many bytes it may hold, unpacked.
+
+    Raises:
+        FileError: It cannot be read, holds more, or is no text.
+    """
     place = Path(path)
-    try:
-        data = place.read_bytes()
-        if data.startswith(GZIP):
-            data = gzip.decompress(data)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileError(place, f"is damaged gzip ({error}): copy it again") from error
-    except OSError as error:
-        raise FileError(place, f"cannot be read ({error.strerror or error})") from error
+    data = _read(place, largest)
     for magic, reason in UNREADABLE.items():
         if data.startswith(magic):
             raise FileError(place, reason)
@@ -141,9 +148,36 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(place, f"byte {data[error.start]:#04x} is not UTF-8: save the file as UTF-8", line) from error
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise FileError(place, "holds a NUL byte, so it is no UTF-8 text: save it as UTF-8 text, not UTF-16", line)
     if not data.strip():
         raise FileError(place, "is empty")
     return Source(place, data)
+
+
+def _read(place: Path, largest: int) -> bytes:
+    try:
+        with place.open("rb") as file:
+            if not file.peek(len(GZIP)).startswith(GZIP):
+                return _read_all(file, place, largest, "bytes")
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                return _read_all(unpacked, place, largest, "bytes unpacked")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(place, f"is damaged gzip ({error}): copy it again") from error
+    except OSError as error:
+        raise FileError(place, f"cannot be read ({error.strerror or error})") from error
+    except ValueError as error:  # a NUL in the path
+        raise FileError(place, f"cannot be read ({error})") from error
+
+
+def _read_all(file: io.BufferedIOBase, place: Path, largest: int, what: str) -> bytes:
+    read = bytearray()
+    while chunk := file.read(_CHUNK):
+        read += chunk
+        if len(read) > largest:
+            raise FileError(place, f"holds more than {largest:,} {what}, which is the limit: split it")
+    return bytes(read)
 
 
 def shown(value: object) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -15,6 +17,7 @@ from befund_client._files.records import (
     QUESTION_TEXT,
     RETRIEVED,
     Ranked,
+    checked_id,
     convert,
     first_of,
     note_duplicates,
@@ -30,6 +33,10 @@ OBJECTS = frozenset({"evidence", "metadata"})
 TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 RANKED_ID = CHUNK_ID[1:]
 RANKING_COLUMNS = {*QUESTION_ID, *RANKED_ID, "rank", "score", "roles"}
+
+
+_ROWS_AT_ONCE = 1000
+_FIELD_LIMIT = threading.Lock()
 
 
 class _Hit(msgspec.Struct, frozen=True):
@@ -62,6 +69,7 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
         question = first_of(row, QUESTION_ID)
         if not question:
             raise spot.error("no question_id in this row")
+        checked_id(question, spot)
         ranking = hits.setdefault(question, [])
         if first_of(row, RANKED_ID):
             ranking.append(_hit(row, spot))
@@ -74,7 +82,7 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
 
 def header_of(source: Source) -> set[str]:
     """The column names in the first line; none where it is no header."""
-    line = source.data.partition(b"\n")[0].decode().strip("\r")
+    line = _first_line(source.data).decode()
     try:
         return {_column(cell) for cell in next(csv.reader([line], delimiter=_delimiter(line)), [])}
     except csv.Error:
@@ -83,25 +91,48 @@ def header_of(source: Source) -> set[str]:
 
 def _rows(source: Source, notes: Notes, required: set[str]) -> Iterator[tuple[dict[str, str], Spot]]:
     """The rows that hold anything, without their empty cells."""
-    text = source.text
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.partition("\n")[0]), strict=True)
     header: list[str] = []
+    for cells, line in _cells(source):
+        spot = Spot(source, line)
+        if not any(cell.strip() for cell in cells):
+            notes.count("empty rows skipped", str(spot))
+        elif not header:
+            header = _checked_header([_column(cell) for cell in cells], required, spot)
+        elif len(cells) != len(header):
+            raise spot.error(
+                f"{len(cells)} cells where the header has {len(header)}: quote cells that hold the separator"
+            )
+        else:
+            yield {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}, spot
+
+
+def _cells(source: Source) -> Iterator[tuple[list[str], int]]:
+    """The cells of each row, however long, and the line at which it begins."""
+    text = source.text
+    delimiter = _delimiter(_first_line(source.data).decode())
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
-    try:
-        for cells in reader:
-            spot, line = Spot(source, line), reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                notes.count("empty rows skipped", str(spot))
-            elif not header:
-                header = _checked_header([_column(cell) for cell in cells], required, spot)
-            elif len(cells) != len(header):
-                raise spot.error(
-                    f"{len(cells)} cells where the header has {len(header)}: quote cells that hold the separator"
-                )
-            else:
-                yield {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}, spot
-    except csv.Error as error:
-        raise source.error(f"broken CSV ({error}): check the quotes of this row", line) from error
+    broken: csv.Error | None = None
+    while broken is None:
+        block: list[tuple[list[str], int]] = []
+        with _FIELD_LIMIT:  # the limit is the whole process's: raised while our rows are read, then put back
+            limit = csv.field_size_limit(len(text) + 1)
+            try:
+                for cells in islice(reader, _ROWS_AT_ONCE):
+                    block.append((cells, line))
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                broken = error
+            finally:
+                csv.field_size_limit(limit)
+        yield from block
+        if not block and broken is None:
+            return
+    raise source.error(f"broken CSV ({broken}): check the quotes of this row", line) from broken
+
+
+def _first_line(data: bytes) -> bytes:
+    return data.partition(b"\n")[0].partition(b"\r")[0]
 
 
 def _checked_header(header: list[str], required: set[str], spot: Spot) -> list[str]:

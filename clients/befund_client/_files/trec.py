@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from befund.contract import Dataset
-from befund_client._files.records import Ranked, by_score, judged_question, note_duplicates
+from befund_client._files.records import LONGEST_ID, Ranked, by_score, checked_id, judged_question, note_duplicates
 from befund_client._files.source import Loaded, Notes, Source, Spot, parsed, shown
 
 QRELS = "question, iteration, id, grade"
@@ -59,7 +59,10 @@ def trec_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
         score = parsed(columns[4].decode())
         if score is None:
             raise source.error(f"the score {shown(columns[4].decode())} is not a finite number", line)
-        scores.setdefault(columns[0].decode(), []).append((score, columns[2].decode()))
+        question, chunk = columns[0].decode(), columns[2].decode()
+        if max(len(question), len(chunk)) > LONGEST_ID:
+            checked_id(max(question, chunk, key=len), Spot(source, line))
+        scores.setdefault(question, []).append((score, chunk))
     rankings: dict[str, list[Ranked]] = {}
     for question, scored in scores.items():
         ranking = rankings[question] = [*by_score(scored, notes, question=question)]

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from befund.api.problems import Refusal
 from befund.core.decoding import decode
+from befund.core.repeated import refuse_repeated_fields
 
 T = TypeVar("T")
 
@@ -58,7 +59,9 @@ class Json(AbstractDTO[Any]):
         field_definition = self.asgi_connection.route_handler.parsed_data_field
         if get_origin(field_definition.annotation) is Encoded:
             return Encoded(value)
-        return decode(value, msgspec.json.Decoder(field_definition.annotation))
+        data = decode(value, msgspec.json.Decoder(field_definition.annotation))
+        refuse_repeated_fields(value, field_definition.annotation)
+        return data
 
     def data_to_encodable_type(self, data: Any) -> bytes:
         """Unwrap an answer."""
@@ -71,12 +74,12 @@ async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
     if request.route_handler.parsed_data_field is None:
         return
     media_type, parameters = request.content_type
-    encoding = request.headers.get("content-encoding", "identity")
+    codings = ",".join(request.headers.getall("content-encoding", []))
     if media_type and not _JSON.fullmatch(media_type):
         raise Refusal(415, f"The body is {media_type[:100]!r}; this path reads application/json.")
     if parameters.get("charset", "utf-8").strip('"').lower() not in {"utf-8", "utf8"}:
         raise Refusal(415, "The body is not in UTF-8, the only charset of JSON. Send it in UTF-8.")
-    if encoding.lower() != "identity":
+    if {coding.strip().lower() for coding in codings.split(",")} - {"", "identity"}:
         raise Refusal(415, "The body is compressed, which is not read here. Send it without Content-Encoding.")
 
 

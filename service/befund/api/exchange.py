@@ -23,7 +23,6 @@ class Exchange(Struct):
     traceparent: str | None
     trace_id: str | None
     caller: str = ANONYMOUS
-    body_read: bool = False
 
     @classmethod
     def begin(cls, scope: MutableMapping[str, Any]) -> "Exchange":

@@ -1,4 +1,4 @@
-"""Liveness and readiness."""
+"""What is asked of any service: what it is, whether it lives, whether it can take work."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 import befund
 from befund.api.auth import open_to_all
-from befund.contract import DependencyState, Health, Readiness
+from befund.contract import DependencyState, Health, Index, Readiness
 from befund.core.errors import BefundError
 
 
@@ -40,9 +40,15 @@ class Checks(Struct, frozen=True):
 
 
 class HealthController(Controller):
-    """What an orchestrator asks."""
+    """What an orchestrator asks, and whoever opens the address without a path."""
 
     opt = open_to_all()
+
+    @get("/", operation_id="index", summary="What is served here?", response_description="The version, and paths")
+    async def index(self) -> Index:
+        """Name the version and the paths that lead on."""
+        paths = ["/schema", "/healthz", "/readyz", "/metrics"]
+        return Index(service="befund", version=befund.__version__, paths=paths)
 
     @get(
         "/healthz", operation_id="healthz", summary="Is the process alive?", response_description="The process is alive"

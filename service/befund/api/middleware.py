@@ -1,4 +1,4 @@
-"""The outermost layer: request ids, one access line, request metrics, and bounds on slow callers.
+"""The outermost layer: request ids, one access line, request metrics, and bounds on what callers send.
 
 It stands outside Litestar, so that what matches no route is seen too.
 """
@@ -12,9 +12,14 @@ import structlog
 from litestar import Litestar
 from litestar.types import Message, Receive, Send
 
+from befund.api.arrival import Bodies, malformation
 from befund.api.exchange import Exchange
-from befund.api.problems import CALLER_GONE, Refusal
+from befund.api.problems import Refusal, send_problem
 from befund.telemetry import UNMATCHED, Metrics, method_label
+
+LARGEST_HEAD_BYTES = 64 * 1024
+"""Request line and headers together."""
+HEAD_TOO_LARGE = f"Request line and headers are over {LARGEST_HEAD_BYTES} bytes. Send fewer or shorter headers."
 
 _LOGGED_PATH = 256
 
@@ -25,21 +30,16 @@ class Boundary:
     Args:
         app: The routes.
         metrics: Where requests are counted.
-        body_idle_seconds: How long a caller may send nothing in the middle of a body.
+        bodies: What is held of bodies.
         claim: Takes what only one process may have; raises DependencyError where another has it.
     """
 
     def __init__(
-        self,
-        app: Litestar,
-        *,
-        metrics: Metrics,
-        body_idle_seconds: float = 30.0,
-        claim: Callable[[], None] = lambda: None,
+        self, app: Litestar, *, metrics: Metrics, bodies: Bodies, claim: Callable[[], None] = lambda: None
     ) -> None:
         self.app = app
         self.claim = claim
-        self._body_idle_seconds = body_idle_seconds
+        self._bodies = bodies
         self._metrics = metrics
         self._paths = frozenset(route.path for route in app.routes)
         self._log = structlog.get_logger()
@@ -52,12 +52,23 @@ class Boundary:
         began = perf_counter()
         exchange = Exchange.begin(scope)
         sender = _Sender(send, exchange, is_head=scope["method"] == "HEAD")
+        scope["path"] = _origin_form(scope["path"])
         # HEAD is GET without its body; Litestar routes only what a handler names.
         inner: Any = {**scope, "method": "GET"} if sender.is_head else scope
         try:
-            await self.app(inner, _receive_body_in_time(receive, exchange, self._body_idle_seconds), sender)
+            refusal = malformation(scope) or _unreadable(scope)
+            if refusal is not None:
+                await send_problem(scope, refusal, sender)
+                return
+            with self._bodies.receiving(scope, receive) as bounded:
+                await self.app(inner, bounded, sender)
+        except asyncio.CancelledError:  # the server stops and its time to finish is over
+            if sender.status is not None:
+                raise
+            detail = "The service stopped before it came to this request. Send it again."
+            await send_problem(scope, Refusal(503, detail, headers={"Retry-After": "2"}), sender)
         finally:
-            self._report(scope, inner, exchange, status=sender.status, seconds=perf_counter() - began)
+            self._report(scope, inner, exchange, status=sender.status or 500, seconds=perf_counter() - began)
 
     def _report(self, scope: Any, inner: Any, exchange: Exchange, *, status: int, seconds: float) -> None:
         route = self._route_of(inner)
@@ -83,6 +94,27 @@ class Boundary:
         return scope["path"] if scope["path"] in self._paths else UNMATCHED
 
 
+def _origin_form(target: str) -> str:
+    """Take scheme and host off a path that a caller sent as if to a proxy, as HTTP/1.1 asks of servers."""
+    if not target.startswith(("http://", "https://")):
+        return target
+    return "/" + target.partition("://")[2].partition("/")[2]
+
+
+def _unreadable(scope: Any) -> Refusal | None:
+    """Refuse what the server lets through: another HTTP, a length said twice, a large head that came in one piece."""
+    if not scope.get("http_version", "1.1").startswith("1."):
+        return Refusal(505, "HTTP/1.1 is spoken here. Send the request in it.", headers={"Connection": "close"})
+    names = {name for name, _ in scope["headers"]}
+    if names >= {b"content-length", b"transfer-encoding"}:
+        detail = "A body has Content-Length or Transfer-Encoding, not both. Send one of them."
+        return Refusal(400, detail, headers={"Connection": "close"})
+    size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    if size + len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LARGEST_HEAD_BYTES:
+        return Refusal(431, HEAD_TOO_LARGE)
+    return None
+
+
 class _Sender:
     """Sends an answer with the headers every answer has; one to HEAD without its body."""
 
@@ -90,7 +122,7 @@ class _Sender:
         self._send = send
         self._exchange = exchange
         self.is_head = is_head
-        self.status = 500
+        self.status: int | None = None
 
     async def __call__(self, message: Message) -> None:
         changed: Any = message
@@ -111,23 +143,3 @@ def _allowing_head(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[byt
     for name, value in headers:
         is_allow = name.lower() == b"allow" and b"GET" in value
         yield (name, value.replace(b"GET", b"GET, HEAD")) if is_allow else (name, value)
-
-
-def _receive_body_in_time(receive: Receive, exchange: Exchange, idle_seconds: float) -> Receive:
-    """Give up on a caller who stops in the middle of a body, or goes away there."""
-
-    async def receive_in_time() -> Any:
-        if exchange.body_read:
-            return await receive()
-        try:
-            async with asyncio.timeout(idle_seconds):
-                message: Any = await receive()
-        except TimeoutError:
-            detail = f"Nothing of the body arrived for {idle_seconds:g} s. Send the request again."
-            raise Refusal(408, detail, headers={"Connection": "close"}) from None
-        if message["type"] == "http.disconnect":
-            raise Refusal(CALLER_GONE, "The caller went away before the body was complete.")
-        exchange.body_read = not message.get("more_body", False)
-        return message
-
-    return receive_in_time

@@ -13,6 +13,7 @@ import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi import ResponseSpec
+from litestar.types import Send
 from msgspec import Struct
 
 from befund.api.exchange import Exchange
@@ -50,9 +51,12 @@ KINDS: Mapping[int, Kind] = {
     413: Kind("body-too-large", "Body over the limit"),
     415: Kind("unsupported-media-type", "Media type not read here"),
     422: Kind("contradiction", "Request cannot be carried out"),
+    431: Kind("head-too-large", "Request line and headers over the limit"),
     CALLER_GONE: Kind("caller-gone", "Caller went away"),
     500: Kind("internal-error", "Internal error"),
+    501: Kind("not-implemented", "Not a part of HTTP that is spoken here"),
     503: Kind("busy", "Not able to take the work now"),
+    505: Kind("http-version-not-supported", "Version of HTTP not spoken here"),
 }
 
 _DOMAIN_STATUS: Mapping[type[BefundError], int] = {
@@ -93,7 +97,7 @@ def exception_handlers(*, log_content: bool) -> dict[int | type[Exception], Exce
 
     def handle(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         answer = _answer(request, error)
-        if answer.status == 500:
+        if answer.status == 500 or isinstance(error, MemoryError):
             _log_failure(request, error, log_content=log_content)
         return problem_response(request, answer)
 
@@ -102,18 +106,17 @@ def exception_handlers(*, log_content: bool) -> dict[int | type[Exception], Exce
 
 def problem_response(request: Request[Any, Any, Any], answer: _Answer) -> Response[bytes]:
     """Write the problem document of one request."""
-    problem = Problem(
-        type=f"/problems/{answer.kind.code}",
-        title=answer.kind.title,
-        status=answer.status,
-        detail=answer.detail,
-        instance=request.scope["path"],
-        request_id=Exchange.of(request.scope).request_id,
-        errors=list(answer.places),
-    )
-    return Response(
-        msgspec.json.encode(problem), status_code=answer.status, media_type=MEDIA_TYPE, headers=answer.headers
-    )
+    document = _document(request.scope, answer)
+    return Response(document, status_code=answer.status, media_type=MEDIA_TYPE, headers=answer.headers)
+
+
+async def send_problem(scope: Any, refusal: Refusal, send: Send) -> None:
+    """Answer a request that never reaches the routes."""
+    document = _document(scope, _refusal_answer(refusal))
+    headers = {"content-type": MEDIA_TYPE, "content-length": str(len(document)), **refusal.headers}
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": document, "more_body": False})
 
 
 def problem_specs(*statuses: int) -> dict[int, ResponseSpec]:
@@ -126,6 +129,23 @@ def problem_specs(*statuses: int) -> dict[int, ResponseSpec]:
     }
 
 
+def _document(scope: Any, answer: _Answer) -> bytes:
+    problem = Problem(
+        type=f"/problems/{answer.kind.code}",
+        title=answer.kind.title,
+        status=answer.status,
+        detail=answer.detail,
+        instance=scope["path"],
+        request_id=Exchange.of(scope).request_id,
+        errors=list(answer.places),
+    )
+    return msgspec.json.encode(problem)
+
+
+def _refusal_answer(refusal: Refusal) -> _Answer:
+    return _Answer(refusal.status, KINDS[refusal.status], refusal.detail, headers=refusal.headers)
+
+
 def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
     match error:
         case BefundError():
@@ -134,12 +154,15 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
                 status, Kind(error.code, error.title), error.detail, places=error.places, headers=_headers_of(error)
             )
         case Refusal():
-            return _Answer(error.status, KINDS[error.status], error.detail, headers=error.headers)
+            return _refusal_answer(error)
         case ValidationException():
             return _validation_answer(error)
         case HTTPException() if error.status_code in KINDS and error.status_code < 500:
             detail = _http_detail(request, error)
             return _Answer(error.status_code, KINDS[error.status_code], detail, headers=dict(error.headers or {}))
+        case MemoryError():
+            detail = "There is not enough memory for this request now. Try again later, or send less at once."
+            return _Answer(503, KINDS[503], detail, headers={"Retry-After": "10"})
         case _:
             detail = "The service failed on this request. Its log holds the cause under this request_id."
             return _Answer(500, KINDS[500], detail)

@@ -31,7 +31,7 @@ class RetrieveEvaluation(Struct, frozen=True):
         """Evaluate one request when there is a place for it; search in between where it asks for a live search."""
         began = self.telemetry.clock()
         exchange = Exchange.of(request.scope)
-        run = partial(self.workers.run, size=len(body), receive=request.receive)
+        run = partial(self.workers.run, receive=request.receive)
         first = await run(partial(self._begin, body, exchange, began))
         if not isinstance(first, WantedSearch):
             return first

@@ -23,6 +23,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 import befund
 from befund import contract
 from befund.api.auth import needed_scope, open_to_all
+from befund.api.docstrings import attributes_of, summary_of
 from befund.api.examples import PROBLEM, REQUESTS, answer_to
 from befund.api.problems import KINDS, MEDIA_TYPE
 
@@ -134,6 +135,11 @@ def _contract_schemas(named: Mapping[str, Any]) -> dict[str, Any]:
     """Describe the wire types that the routes mention, and all they consist of."""
     kinds = [getattr(contract, name) for name in sorted(named)]
     _, schemas = msgspec.json.schema_components(kinds, ref_template=_REFERENCE + "{name}")
+    for name, schema in schemas.items():
+        kind = getattr(contract, name)
+        schema["description"] = summary_of(kind)
+        for attribute, said in attributes_of(kind).items():
+            schema["properties"][attribute]["description"] = said
     return schemas
 
 

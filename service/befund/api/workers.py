@@ -22,31 +22,26 @@ class Workers:
     Args:
         at_once: How many pieces of work run at the same time.
         places: How many may run or wait.
-        most_bytes: How large their bodies may be together, since each is held in memory.
     """
 
-    def __init__(self, *, at_once: int, places: int, most_bytes: int) -> None:
+    def __init__(self, *, at_once: int, places: int) -> None:
         self._threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="evaluation")
         self._places = places
-        self._most_bytes = most_bytes
         self._taken = 0
-        self._bytes = 0
 
-    async def run(self, work: Callable[[], T], *, size: int, receive: Receive) -> T:
-        """Do the work for a body of `size` bytes. Work still waiting when its caller goes away is not begun."""
-        if self._taken >= self._places or self._bytes + size > self._most_bytes:
+    async def run(self, work: Callable[[], T], *, receive: Receive) -> T:
+        """Do the work. What still waits when its caller goes away is not begun."""
+        if self._taken >= self._places:
             raise Refusal(503, "Too many evaluations are waiting. Try again shortly.", headers={"Retry-After": "2"})
         self._taken += 1
-        self._bytes += size
         try:
             return await _unless_caller_goes(self._threads.submit(work), receive)
         finally:
             self._taken -= 1
-            self._bytes -= size
 
     def close(self) -> None:
-        """Let the threads end when their work is done."""
-        self._threads.shutdown(wait=False)
+        """Let the threads end with the work they are at."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 async def _unless_caller_goes(job: Future[T], receive: Receive) -> T:

@@ -20,7 +20,7 @@ FAILED = 3
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
-_SERVER_LIBRARIES = frozenset({"httptools", "litestar", "numpy", "prometheus_client", "structlog", "uvicorn", "uvloop"})
+_SERVER_LIBRARIES = frozenset({"h11", "litestar", "numpy", "prometheus_client", "structlog", "uvicorn", "uvloop"})
 _CLI_LIBRARIES = frozenset({"rich"})
 
 

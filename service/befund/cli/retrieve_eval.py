@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -13,7 +14,14 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import msgspec
 
-from befund.contract import Dataset, Level, Question, RetrievalOptions, RetrieveEvalResponse
+from befund.contract import (
+    Dataset,
+    DatasetReference,
+    Level,
+    Question,
+    RetrievalOptions,
+    RetrieveEvalResponse,
+)
 from befund.core import errors
 from befund.terminal.text import counted, literal
 from befund_client import (
@@ -25,6 +33,7 @@ from befund_client import (
     Rankings,
     RankingsFormat,
     RetrieveEvalKeywords,
+    read_config,
     read_dataset,
     read_ids,
     read_rankings,
@@ -37,20 +46,27 @@ if TYPE_CHECKING:
 MEASURED, NOT_MEASURABLE, FAILED = 0, 2, 3
 UNMEASURABLE_STATUSES = frozenset({409, 422})
 LARGEST_CUTOFF = 100_000
+LARGEST_SEED = 2**63 - 1
+MOST_DIGITS = 19
+LOWEST_CONFIDENCE, HIGHEST_CONFIDENCE = 0.5, 0.999
 FILE_EXTENSIONS = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".trec", ".qrels", ".gz"})
 
 EPILOG = """\
 files:
-  The format is told by content and extension. Data sets: JSON ({"questions": [...]}, a whole request, ranx qrels, a
-  flat list), JSONL, CSV, TREC qrels, a BEIR folder. Rankings: JSON, JSONL, CSV, a TREC run. Any of them may be gzipped.
-  In CSV, a cell that holds several ids separates them by | or is a JSON list; rankings have the columns question_id,
-  chunk_id and rank (else the order of the rows counts), and may have score and roles.
+  The format is told by content and extension. Data sets: JSON
+  ({"questions": [...]}, a whole request, ranx qrels, a flat list), JSONL, CSV,
+  TREC qrels, a BEIR folder. Rankings: JSON, JSONL, CSV, a TREC run. Any of
+  them may be gzipped. In CSV, a cell that holds several ids separates them by
+  | or is a JSON list; rankings have the columns question_id, chunk_id and rank
+  (else the order of the rows counts), and may have score and roles.
 
 examples:
   befund retrieve-eval --dataset questions.jsonl --rankings run.json --k 1,5
   befund retrieve-eval --dataset my.qrels --queries topics.tsv --rankings my.run
-  befund retrieve-eval --dataset scifact/ --split test --rankings my.run --url http://127.0.0.1:8080
-  befund retrieve-eval --dataset questions.jsonl --collection docs --top-k 10 --url http://127.0.0.1:8080
+  befund retrieve-eval --dataset scifact/ --split test --rankings my.run \\
+    --url http://127.0.0.1:8080
+  befund retrieve-eval --dataset questions.jsonl --collection docs --top-k 10 \\
+    --url http://127.0.0.1:8080
 
 exit code: 0 measured, 2 not measurable, 3 usage or service error
 """
@@ -92,7 +108,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "retrieve-eval",
         help="measure rankings, or a live search, against the gold of a data set",
-        description="Measure rankings, or what a service finds in a collection, against the gold of a data set.",
+        description="Measure rankings, or a live search, against the gold of a data set.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -145,8 +161,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument("--k", type=_cutoffs, default=[1, 3, 5, 10], metavar="1,3,5,10", help="rank cutoffs")
     options.add_argument("--level", choices=get_args(Level), help="score chunk ids or evidence ids")
     options.add_argument("--metrics", type=_names, metavar="ndcg,recall@5", help="only these metrics")
-    options.add_argument("--confidence", type=float, metavar="0.95", help="level of the intervals")
-    options.add_argument("--seed", type=int, metavar="7", help="seed of the bootstrap")
+    options.add_argument("--confidence", type=_confidence, metavar="0.95", help="level of the intervals")
+    options.add_argument("--seed", type=_seed, metavar="7", help="seed of the bootstrap")
     options.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
     options.add_argument("--run", dest="run_name", metavar="NAME", help="store the measurement under this name")
     options.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
@@ -155,13 +171,33 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _cutoffs(text: str) -> list[int]:
-    try:
-        cutoffs = sorted({int(part) for part in text.split(",")})
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of cutoffs; write it like 1,3,5,10") from None
+    parts = [part.strip() for part in text.split(",")]
+    if not all(map(_is_whole, parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of cutoffs; write it like 1,3,5,10")
+    cutoffs = sorted({int(part) for part in parts})
     if cutoffs[0] < 1 or cutoffs[-1] > LARGEST_CUTOFF:
         raise argparse.ArgumentTypeError(f"a cutoff is between 1 and {LARGEST_CUTOFF:,}")
     return cutoffs
+
+
+def _seed(text: str) -> int:
+    if not _is_whole(text) or int(text) > LARGEST_SEED:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; a seed is a whole number from 0 to {LARGEST_SEED}")
+    return int(text)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether it is digits alone: `int` reads 1_0 as 10, and the digits of other scripts."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
+def _confidence(text: str) -> float:
+    level = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+", text) else 0.0
+    if not LOWEST_CONFIDENCE <= level <= HIGHEST_CONFIDENCE:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no confidence; it is between {LOWEST_CONFIDENCE} and {HIGHEST_CONFIDENCE}"
+        )
+    return level
 
 
 def _top_k(text: str) -> int:
@@ -177,7 +213,10 @@ def _where(text: str) -> dict[str, Any]:
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("names no metric; write it like ndcg,recall@5")
+    return names
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -192,7 +231,7 @@ def read(arguments: argparse.Namespace) -> Inputs:
     """Read the files that the arguments name."""
     files = []
     dataset: Dataset | str = arguments.dataset
-    if _is_file(arguments.dataset):
+    if _is_file(arguments.dataset) or not _is_name(arguments.dataset):
         loaded = read_dataset(
             arguments.dataset, format=arguments.format, queries=arguments.queries, split=arguments.split
         )
@@ -222,9 +261,17 @@ def _file_read(path: str, loaded: Loaded[Any], size: str) -> FileRead:
 
 def _is_file(given: str) -> bool:
     """Whether a file is meant: it is there, or it is named like one. A plain folder does not hide a stored set."""
-    path = Path(given)
-    named_like_one = path.suffix.lower() in FILE_EXTENSIONS or os.sep in given
-    return path.is_file() or (path / "queries.jsonl").is_file() or named_like_one
+    named_like_one = Path(given).suffix.lower() in FILE_EXTENSIONS or os.sep in given
+    is_beir = any(os.path.isfile(os.path.join(given, name)) for name in ("queries.jsonl", "queries.jsonl.gz"))
+    return named_like_one or is_beir or (os.path.exists(given) and not os.path.isdir(given))
+
+
+def _is_name(given: str) -> bool:
+    try:
+        msgspec.convert(given, DatasetReference)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _options(arguments: argparse.Namespace) -> RetrieveEvalKeywords:
@@ -238,24 +285,17 @@ def _options(arguments: argparse.Namespace) -> RetrieveEvalKeywords:
         "seed": arguments.seed,
         "run": arguments.run_name,
         "replace_run": arguments.replace_run,
-        "config": _config(arguments.config) if arguments.config else None,
+        "config": read_config(arguments.config) if arguments.config else None,
         "index_chunk_ids": read_ids(arguments.index_chunk_ids).value if arguments.index_chunk_ids else None,
     }
     return cast(RetrieveEvalKeywords, options)
 
 
-def _config(path: str) -> dict[str, Any]:
-    try:
-        config: dict[str, Any] = msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: --config takes a JSON object ({error})") from error
-    return config
-
-
 def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
-    body = retrieve_eval_body(inputs.dataset, inputs.search or inputs.rankings, **inputs.options)
+    try:
+        body = retrieve_eval_body(inputs.dataset, inputs.search or inputs.rankings, **inputs.options)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{error.object!r} on the command line is no UTF-8 text") from error
     url = arguments.url if arguments.url is not None else os.environ.get("BEFUND_URL", "")
     if url:
         with _progress():
@@ -265,8 +305,16 @@ def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
     if inputs.search is not None:
         raise UsageError("--collection is searched by a service: name it with --url or BEFUND_URL")
     print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
-    with _progress():
-        return _measure_here(body)
+    try:
+        with _progress():
+            return _measure_here(body)
+    except errors.NotFoundError as error:
+        if not isinstance(inputs.dataset, str):
+            raise
+        raise UsageError(
+            f"{inputs.dataset}: no such file, no BEIR folder, and no data set known without a service: name the file, "
+            "or the service that holds the set (--url, BEFUND_URL)"
+        ) from error
 
 
 def _ask(url: str, body: bytes) -> bytes:

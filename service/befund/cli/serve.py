@@ -33,19 +33,28 @@ def serve(arguments: argparse.Namespace) -> int:
 
     from befund.app import create_app
     from befund.core.errors import DependencyError
-    from befund.server import run
+    from befund.log_lines import LogLines
+    from befund.server import CANNOT_START, CUT_SHORT, run
     from befund.telemetry import configure_logging
 
-    configure_logging(loaded.settings.log_level)
+    lines = LogLines(sys.stderr)
+    configure_logging(loaded.settings.log_level, stream=lines)
     for name in loaded.unknown:
         structlog.get_logger().warning("unknown setting", name=name)
-    app = create_app(loaded.settings)
+    app = create_app(loaded.settings, dropped_log_lines=lambda: lines.dropped)
     try:
         app.claim()
+        code = run(app, loaded.settings.listen, shutdown_seconds=loaded.settings.shutdown_seconds)
     except DependencyError as error:
         print(f"befund: {error.detail}", file=sys.stderr)
         return FAILED
-    return run(app, loaded.settings.listen)
+    finally:
+        lines.end()
+    if code == CANNOT_START:
+        print(f"befund: cannot serve on {loaded.settings.listen}; see the log lines above", file=sys.stderr)
+    if code == CUT_SHORT:
+        os._exit(code)  # Python would wait for the evaluations still running in threads, which nothing can stop
+    return code
 
 
 def _settings(arguments: argparse.Namespace) -> Loaded:

@@ -7,7 +7,7 @@ its first k. Each function returns one value a question, in the order the questi
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -31,11 +31,11 @@ class Rankings:
     def __init__(self, *, relevance_level: float = ANY_POSITIVE_GRADE, gain: Gain = "linear") -> None:
         self.relevance_level = relevance_level
         self._gain = gain
-        self._returned = array("q")
-        self._found = array("q")
-        self._found_ranks = array("q")
+        self._returned = array("i")
+        self._found = array("i")
+        self._found_ranks = array("i")
         self._found_grades = array("d")
-        self._judged = array("q")
+        self._judged = array("i")
         self._judged_grades = array("d")
 
     def __len__(self) -> int:
@@ -51,14 +51,14 @@ class Rankings:
         """
         first = {item: rank for rank, item in zip(range(len(ranking), 0, -1), reversed(ranking), strict=True)}
         found = [item for item in gold if item in first]
-        number = self.begin(gold, returned=len(ranking))
+        number = self.begin(gold.values(), returned=len(ranking))
         self.find(number, [first[item] for item in found], [gold[item] for item in found])
 
-    def begin(self, gold: Mapping[str, float], *, returned: int) -> int:
-        """Add one question with `returned` items, none of them found yet; its number is returned."""
+    def begin(self, grades: Collection[float], *, returned: int) -> int:
+        """Add one question with `returned` items, none of its judged items found yet; its number is returned."""
         self._returned.append(returned)
-        self._judged.append(len(gold))
-        self._judged_grades.extend(gold.values())
+        self._judged.append(len(grades))
+        self._judged_grades.fromlist(list(grades))
         return len(self._returned) - 1
 
     def find(self, question: int, ranks: list[int], grades: list[float]) -> None:
@@ -67,23 +67,49 @@ class Rankings:
         self._found_ranks.extend(ranks)
         self._found_grades.extend(grades)
 
-    def find_many(self, questions: NDArray[np.int64], ranks: NDArray[np.int64], grades: Values) -> None:
-        """Say where judged items of many questions were found, an entry each."""
-        self._found.frombytes(questions.astype(np.int64).tobytes())
-        self._found_ranks.frombytes(ranks.astype(np.int64).tobytes())
-        self._found_grades.frombytes(grades.astype(np.float64).tobytes())
+    def find_judged(self, questions: NDArray[np.int64], ranks: NDArray[np.int64], judged: NDArray[np.int64]) -> None:
+        """Say where judged items of many questions were found, an entry each.
+
+        Args:
+            questions: Their questions.
+            ranks: Their ranks.
+            judged: Where they stand among the judged items of all questions, in the order these were added.
+        """
+        self._found.frombytes(questions.astype(np.int32).tobytes())
+        self._found_ranks.frombytes(ranks.astype(np.int32).tobytes())
+        self._found_grades.frombytes(np.asarray(self._judged_grades)[judged].tobytes())
+
+    def set_returned(self, questions: NDArray[np.int64], returned: NDArray[np.int64]) -> None:
+        """Say how many items came back for some questions."""
+        np.asarray(self._returned)[questions] = returned
+
+    def parts(self, questions: int) -> Iterator["Rankings"]:
+        """The same in parts of so many questions, at least one, for computing in bounded memory."""
+        if len(self) <= questions:
+            yield self
+            return
+        judged = np.concatenate(([0], np.cumsum(np.asarray(self._judged))))
+        for first in range(0, len(self), questions):
+            stop = min(first + questions, len(self))
+            part = Rankings(relevance_level=self.relevance_level, gain=self._gain)
+            part._returned, part._judged = self._returned[first:stop], self._judged[first:stop]
+            part._judged_grades = self._judged_grades[int(judged[first]) : int(judged[stop])]
+            begin, end = np.searchsorted(self.found.question, (first, stop))
+            found = self.found.where(slice(int(begin), int(end)))
+            part.found = Items(found.question - first, found.rank, found.grade)
+            yield part
 
     @cached_property
     def returned(self) -> NDArray[np.int64]:
         """How many items came back for each question."""
-        return _integers(self._returned)
+        return np.asarray(self._returned, dtype=np.int64)
 
     @cached_property
     def found(self) -> "Items":
         """The judged items that were retrieved, each question's in rank order."""
-        question, ranks = _integers(self._found), _integers(self._found_ranks)
-        order = np.argsort(question * (int(ranks.max(initial=0)) + 1) + ranks, kind="stable")
-        return Items(question[order], ranks[order], _floats(self._found_grades)[order])
+        question, ranks = np.asarray(self._found, dtype=np.int64), np.asarray(self._found_ranks)
+        order = np.argsort(question * (int(ranks.max(initial=0)) + 1) + ranks)
+        return Items(question[order], ranks[order], np.asarray(self._found_grades)[order])
 
     @cached_property
     def relevant(self) -> "Items":
@@ -98,23 +124,25 @@ class Rankings:
     @cached_property
     def ideal(self) -> "Items":
         """Every item with a gain, each question's best first; the rank is the one it has in an ideal ranking."""
-        grade = _floats(self._judged_grades)
+        grade = np.asarray(self._judged_grades)
         question = np.repeat(np.arange(len(self)), self._judged)
         gaining = grade > 0
-        grade, question = grade[gaining], question[gaining]
-        order = np.lexsort((-grade, question))
-        return Items(question, position_in_question(question), grade[order])
+        levels = np.unique(grade[gaining])
+        below_best = len(levels) - 1 - np.searchsorted(levels, grade[gaining])
+        # one whole number holds both, and sorting plain numbers is far quicker than sorting by two keys
+        question, below_best = np.divmod(np.sort(question[gaining] * len(levels) + below_best), max(1, len(levels)))
+        return Items(question, position_in_question(question), levels[::-1][below_best])
 
     @cached_property
     def relevant_count(self) -> NDArray[np.int64]:
         """R: how many relevant items each question has, retrieved or not."""
-        relevant = _floats(self._judged_grades) >= self.relevance_level
+        relevant = np.asarray(self._judged_grades) >= self.relevance_level
         return self.count(np.repeat(np.arange(len(self)), self._judged)[relevant])
 
     @cached_property
     def non_relevant_count(self) -> NDArray[np.int64]:
         """N: how many items of each question are judged not relevant; as in trec_eval, negative grades do not count."""
-        grade = _floats(self._judged_grades)
+        grade = np.asarray(self._judged_grades)
         non_relevant = (grade >= 0) & (grade < self.relevance_level)
         return self.count(np.repeat(np.arange(len(self)), self._judged)[non_relevant])
 
@@ -139,12 +167,15 @@ class Rankings:
     def discounted_gain(self, items: "Items", k: int) -> Values:
         """Sum of gain / log2(rank + 1) over each question's items down to rank k, in units of its own.
 
-        The unit is the best grade, or 2 to the best grade, which keeps any finite grade from overflowing.
+        The unit is the gain of the best grade, which keeps any finite grade from overflowing.
         """
         items = items.where((items.rank <= k) & (items.grade > 0))
         best = self._best_grade[items.question]
-        gain = items.grade / best if self._gain == "linear" else np.exp2(items.grade - best) - np.exp2(-best)
-        return self.total(items.question, gain / np.log2(items.rank + 1))
+        gain = items.grade / best
+        if self._gain == "exp2":
+            gain *= np.exp2(items.grade - best) * _exp2_slope(items.grade) / _exp2_slope(best)
+        log2 = np.log2(np.arange(1, int(items.rank.max(initial=0)) + 2))
+        return self.total(items.question, gain / log2[items.rank])
 
 
 class Items(Struct, frozen=True):
@@ -154,7 +185,7 @@ class Items(Struct, frozen=True):
     rank: NDArray[np.int64]
     grade: Values
 
-    def where(self, keep: NDArray[np.bool_]) -> "Items":
+    def where(self, keep: NDArray[np.bool_] | slice) -> "Items":
         """The items for which `keep` holds."""
         return Items(self.question[keep], self.rank[keep], self.grade[keep])
 
@@ -335,7 +366,10 @@ def position_in_question(question: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> position_in_question(np.array([0, 0, 2, 2, 2])).tolist()
     [1, 2, 1, 2, 3]
     """
-    return np.arange(1, len(question) + 1) - np.searchsorted(question, question)
+    position = np.arange(len(question))
+    begins = np.ones(len(question), dtype=np.bool_)
+    begins[1:] = question[1:] != question[:-1]
+    return position - np.maximum.accumulate(np.where(begins, position, 0)) + 1
 
 
 def _per_relevant(amount: NDArray[np.int64] | Values, rankings: Rankings) -> Values:
@@ -343,9 +377,7 @@ def _per_relevant(amount: NDArray[np.int64] | Values, rankings: Rankings) -> Val
     return np.divide(amount, count, out=np.zeros(len(rankings)), where=count > 0)
 
 
-def _integers(values: "array[int]") -> NDArray[np.int64]:
-    return np.frombuffer(values, dtype=np.int64) if values else np.empty(0, dtype=np.int64)
-
-
-def _floats(values: "array[float]") -> Values:
-    return np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
+def _exp2_slope(grade: Values) -> Values:
+    """(1 - 2^-grade) / grade, precise for the smallest and the largest grades; it is flat below 1e-300."""
+    grade = np.maximum(grade, 1e-300)
+    return np.asarray(-np.expm1(-np.log(2) * grade) / grade)

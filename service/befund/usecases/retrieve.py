@@ -16,7 +16,8 @@ from befund.contract import (
 )
 from befund.core.errors import ContradictionError, NotFoundError
 from befund.core.metrics import Metric, Values
-from befund.core.retrieval.cases import Cases, collect
+from befund.core.retrieval.cases import Cases
+from befund.core.retrieval.collect import collect
 from befund.core.retrieval.content import ContentHash, hash_of
 from befund.core.retrieval.envelope import LazyDataset, LazyRetrieveEvalRequest, read_request
 from befund.core.retrieval.findings import findings
@@ -108,7 +109,7 @@ def search_wanted(body: bytes) -> WantedSearch | None:
 
 
 def _measured(request: LazyRetrieveEvalRequest, content: ContentHash | None) -> Measurement:
-    if request.retrieval.collection is not None and request.retrieval.rankings is None:
+    if request.retrieval.collection is not None and not request.retrieval.has_rankings:
         raise ContradictionError.at(
             "/retrieval/collection",
             "not-searched",
@@ -128,7 +129,7 @@ def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
         )
     if isinstance(request.dataset, str):
         raise NotFoundError("unknown-dataset", f"There is no data set {request.dataset!r}. Send the data set itself.")
-    if (request.retrieval.rankings is None) == (request.retrieval.collection is None):
+    if request.retrieval.has_rankings == (request.retrieval.collection is not None):
         raise ContradictionError.at(
             "/retrieval",
             "rankings-or-collection",

@@ -5,12 +5,12 @@ questions, `search` asks the embedder and the index, `as_sent` makes rankings of
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from befund.contract import Finding
+from befund.contract import Finding, RankingEntry
 from befund.core.access import roles_of
 from befund.core.eligibility import Gold, gold_of
 from befund.core.errors import BefundError, ConflictError, ContradictionError
@@ -19,9 +19,8 @@ from befund.core.retrieval.envelope import (
     LazyDataset,
     LazyQuestion,
     LazyRetrieveEvalRequest,
-    QuestionId,
     read_mapping,
-    read_question,
+    read_questions,
 )
 from befund.ports import Collection, Embedder, EmbedderIdentity, Index, IndexedChunk, Tokenizer
 
@@ -114,7 +113,7 @@ def wanted_search(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Wan
         ContradictionError: A question contradicts itself or has no text, or there are rankings too.
     """
     retrieval = request.retrieval
-    if retrieval.collection is None or retrieval.rankings is not None:
+    if retrieval.collection is None or retrieval.has_rankings:
         return None
     questions = list(_selected(request, dataset))
     gold = {chunk: None for _, of_question in questions for chunk, grade in of_question.grades.items() if grade > 0}
@@ -169,9 +168,7 @@ def as_sent(wanted: WantedSearch, found: Found) -> Searched:
     rankings = {
         question.id: _ranking(ids, found) for (question, _), ids in zip(wanted.questions, found.ids, strict=True)
     }
-    retrieval = msgspec.structs.replace(
-        request.retrieval, collection=None, rankings=cast(dict[QuestionId, Raw], rankings)
-    )
+    retrieval = msgspec.structs.replace(request.retrieval, collection=None, rankings=Raw(msgspec.json.encode(rankings)))
     return Searched(
         request=msgspec.structs.replace(request, retrieval=retrieval, index_chunk_ids=sorted(found.held)),
         config=_config(request, found),
@@ -191,25 +188,35 @@ def _selected(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Iterato
         error.move_below("/dataset")
         raise
     known: set[str] = set()
-    for i, raw in enumerate(dataset.questions):
-        try:
-            question, grades = read_question(raw)
+    try:
+        for i, (question, grades) in enumerate(read_questions(dataset.questions)):
+            try:
+                gold = gold_of(question, grades, mapping)
+                if _is_selected(question, request):
+                    _refuse_blank(question)
+                    yield question, gold
+            except BefundError as error:
+                error.move_below(f"/{i}")
+                raise
             if question.id in known:
                 detail = f"Question {question.id!r} is given twice. Keep one."
-                raise ContradictionError.at("/id", "question-twice", detail)
+                raise ContradictionError.at(f"/{i}/id", "question-twice", detail)
             known.add(question.id)
-            gold = gold_of(question, grades, mapping)
-            is_selected = (request.split is None or question.split == request.split) and (
-                not request.tags or not set(request.tags).isdisjoint(question.tags)
-            )
-            if is_selected and not question.question.strip():
-                detail = f"Question {question.id!r} has no text, so that nothing can be searched for. Give it one."
-                raise ContradictionError.at("/question", "blank-question", detail)
-        except BefundError as error:
-            error.move_below(f"/dataset/questions/{i}")
-            raise
-        if is_selected:
-            yield question, gold
+    except BefundError as error:
+        error.move_below("/dataset/questions")
+        raise
+
+
+def _is_selected(question: LazyQuestion, request: LazyRetrieveEvalRequest) -> bool:
+    return (request.split is None or question.split == request.split) and (
+        not request.tags or not set(request.tags).isdisjoint(question.tags)
+    )
+
+
+def _refuse_blank(question: LazyQuestion) -> None:
+    if not question.question.strip():
+        detail = f"Question {question.id!r} has no text, so that nothing can be searched for. Give it one."
+        raise ContradictionError.at("/question", "blank-question", detail)
 
 
 async def _embedder_for(collection: Collection, embedder: Embedder, *, asked: str) -> EmbedderIdentity:
@@ -248,14 +255,14 @@ def _refuse_too_many(questions: int, results: int) -> None:
         )
 
 
-def _ranking(ids: list[str], found: Found) -> Raw:
+def _ranking(ids: list[str], found: Found) -> list[str] | list[RankingEntry]:
     """A ranking as a caller would send it, nearest first; with roles where the collection uses them.
 
     Distances are left out: they rise down the list, and would be taken for scores.
     """
     if not found.collection.uses_roles:
-        return Raw(msgspec.json.encode(ids))
-    return Raw(msgspec.json.encode([{"id": id_, "roles": _roles(found.chunks.get(id_))} for id_ in ids]))
+        return ids
+    return [RankingEntry(id=id_, roles=_roles(found.chunks.get(id_))) for id_ in ids]
 
 
 def _roles(chunk: IndexedChunk | None) -> list[str]:

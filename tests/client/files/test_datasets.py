@@ -1,8 +1,15 @@
+import csv
+import gzip
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from befund.contract import Dataset
 from befund_client import FileError, read_dataset
+from befund_client._files.source import open_source
 
 from .conftest import Write
 
@@ -134,6 +141,14 @@ def test_beir_qrels_alone(write: Write) -> None:
     assert (loaded.format, gold(loaded.value)) == ("beir", {"q1": {"d1": 1.0}})
 
 
+def test_what_does_not_fit_a_folder_is_refused(write: Write) -> None:
+    queries = write("set/queries.jsonl", BEIR_QUERIES)
+    with pytest.raises(FileError, match="is a folder, which can be read as beir alone"):
+        read_dataset(queries.parent, format="csv")
+    with pytest.raises(FileError, match=r"is a folder, which brings its queries\.jsonl"):
+        read_dataset(queries.parent, queries=queries)
+
+
 def test_a_folder_that_is_no_beir_folder(write: Write) -> None:
     with pytest.raises(FileError, match=r"without queries\.jsonl"):
         read_dataset(write("set/other.txt", "x").parent)
@@ -191,7 +206,8 @@ DAMAGED = [
         "the grade of 'a' is '2', not a finite",
     ),
     ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": true}}]}', 2, "the grade of 'a' is True"),
-    ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": 1e999}}]}', 2, "the grade of 'a' is inf"),
+    ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": 1e999}}]}', 2, "1e999 is not a finite number"),
+    ("set.json", '{"questions": [\n{"id": "Q1", "metadata": {"a": [-1.5E+400]}}]}', 2, r"-1.5E\+400 is not a finite"),
     ("set.json", '{"questions": [\n{"id": "Q1", "relevant": {"a": 1' + "0" * 400 + "}}]}", 2, "the grade of 'a' is 10"),
     ("set.json", '{"questions": [{"relevant": {"a": 1,\n\n"a": 2}}]}', 3, r"'a' is named twice.*lines 1 and 3"),
     ("set.json", '{"questions": [\n{"id": "Q1"},\n\n{"id": "Q1"}]}', 4, "question 'Q1' was already given at line 2"),
@@ -234,6 +250,13 @@ DAMAGED = [
     ("set.json", b"\xef\xbb\xbf \n", None, "is empty"),
     ("set.csv", b"id,question\nQ1,gr\xfc\xdf\n", 2, "byte 0xfc is not UTF-8"),
     ("set.csv", "id".encode("utf-16"), None, "UTF-16"),
+    ("set.csv", "id,question\nQ1,a".encode("utf-16-le"), 1, "NUL byte.*save it as UTF-8"),
+    ("qrels", b"q1 0 d1 1\nq1 0 d\x002 1\n", 2, "NUL byte"),
+    ("set.json.gz", gzip.compress(gzip.compress(b"{}")), None, "gzipped twice"),
+    ("set.json.gz", gzip.compress(b"{}")[:-9], None, "damaged gzip"),
+    ("set.json.gz", gzip.compress(b"{}") + b"more", None, "damaged gzip"),
+    ("set.json.gz", gzip.compress(b""), None, "is empty"),
+    ("set.json.xz", b"\xfd7zXZ\x00...", None, "xz.*unpack it"),
     ("qrels.gz", b"\x1f\x8b\x08\x00broken", None, "damaged gzip"),
     ("run.lz4", b"\x04\x22\x4d\x18....", None, "lz4.*unpack it"),
     ("run.parquet", b"PAR1....", None, "Parquet file.*save it as JSON or CSV"),
@@ -258,6 +281,61 @@ def test_a_file_that_is_not_there(write: Write) -> None:
     with pytest.raises(FileError, match="No such file") as caught:
         read_dataset(path)
     assert caught.value.line is None
+
+
+def test_a_gzip_file_that_unpacks_without_end_is_refused(write: Write) -> None:
+    path = write("bomb.json.gz", gzip.compress(b" " * 3_000_000))
+    with pytest.raises(FileError, match=r"more than 1,000,000 bytes unpacked, which is the limit") as caught:
+        open_source(path, largest=1_000_000)
+    assert caught.value.path == str(path)
+
+
+def test_a_device_that_never_ends_is_refused() -> None:
+    with pytest.raises(FileError, match=r"^/dev/zero: holds more than 1,000 bytes, which is the limit"):
+        open_source("/dev/zero", largest=1000)
+
+
+def test_a_file_of_just_the_limit_is_read(write: Write) -> None:
+    text = b'{"Q1": []}'
+    assert open_source(write("set.json", text), largest=10).data == text
+    assert open_source(write("set.json.gz", gzip.compress(text)), largest=10).data == text
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        writing = pool.submit(pipe.write_bytes, gzip.compress(QUESTIONS.encode()))
+        assert list(gold(read_dataset(pipe).value)) == ["Q1"]
+        writing.result()
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_a_path_that_cannot_be_one_is_a_file_error(name: str) -> None:
+    with pytest.raises(FileError, match="cannot be read"):
+        read_dataset(name)
+
+
+@pytest.mark.parametrize("limit", [10, 131_072])
+def test_a_long_cell_is_read_and_the_limit_of_the_process_stays(write: Write, limit: int) -> None:
+    ids = [f"chunk-{number}" for number in range(30_000)]
+    before = csv.field_size_limit(limit)
+    try:
+        loaded = read_dataset(write("set.csv", f"id,question,relevant\nQ1,?,{'|'.join(ids)}\n"))
+        assert csv.field_size_limit() == limit
+    finally:
+        csv.field_size_limit(before)
+    assert gold(loaded.value) == {"Q1": ids}
+
+
+def test_what_is_wrong_first_is_said_first(write: Write) -> None:
+    with pytest.raises(FileError, match="3 cells") as caught:
+        read_dataset(write("set.csv", 'id,question\nQ1,a,b\nQ2,"b\n'))
+    assert caught.value.line == 2
+
+
+def test_carriage_returns_alone_end_the_rows_of_a_csv_too(write: Write) -> None:
+    assert list(gold(read_dataset(write("set.csv", "id,question\rQ1,a\rQ2,b\r")).value)) == ["Q1", "Q2"]
 
 
 def test_notes_are_bounded(write: Write) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from befund.contract import RankingEntry
-from befund_client import FileError, read_ids, read_rankings
+from befund_client import FileError, read_config, read_ids, read_rankings
 
 from .conftest import Write
 
@@ -137,7 +137,8 @@ DAMAGED = [
     ("run.json", '{"Q1": [\n"a"', 2, "broken JSON"),
     ("run.json", '{"Q0": [],\n"Q1": {"a": NaN}}', 2, "NaN is not a finite number"),
     ("run.json", '{"Q0": [],\n"Q1": {"a": "0.5"}}', 2, "the score of 'a' for question 'Q1' is '0.5'"),
-    ("run.json", '{"Q0": [],\n"Q1": [{"id": "a", "score": 1e999}]}', 2, "is inf, not a finite number"),
+    ("run.json", '{"Q0": [],\n"Q1": [{"id": "a", "score": 1e999}]}', 2, "1e999 is not a finite number"),
+    ("run.json", '{"Q0": [],\n"Q1": [{"id": "a", "score": 1' + "0" * 400 + "}]}", 2, "is 10.*, not a finite number"),
     ("run.json", '{"Q1": ["a"],\n"Q1": ["b"]}', 2, r"'Q1' is named twice.*lines 1 and 2"),
     ("run.json", '{"Q0": [],\n"Q1": "a"}', 2, "neither a list of ids nor a map"),
     ("run.json", '{"Q0": [],\n"Q1": [null]}', 2, "None is no id"),
@@ -151,6 +152,12 @@ DAMAGED = [
     ("run.trec", "q1 Q0 d1 1 inf t\n", 1, "the score 'inf'"),
     ("run.trec", "q1 Q0 d1 1 high t\n", 1, "the score 'high'"),
     ("run.trec", "q1 0 d1 1\n", 1, "these are qrels: give them as the data set"),
+    ("run.json", '{"Q0": [],\n"": ["a"]}', 2, "an id of 0 characters"),
+    ("run.json", '{"Q0": [],\n"' + "q" * 513 + '": ["a"]}', 2, "an id of 513 characters"),
+    ("run.json", '{"Q0": [],\n"Q1": {"": 0.5}}', 2, "an id of 0 characters"),
+    ("run.jsonl", '{"id": "' + "q" * 513 + '", "retrieved": []}\n', 1, "an id of 513 characters"),
+    ("run.trec", "q1 Q0 d1 1 0.5 t\nq1 Q0 " + "d" * 513 + " 1 0.5 t\n", 2, "an id of 513 characters"),
+    ("run.csv", "question_id,chunk_id\n" + "q" * 513 + ",a\n", 2, "an id of 513 characters"),
     ("run.csv", "question_id,rank\nQ1,1\n", 1, "no column chunk_id"),
     ("run.csv", "chunk_id,rank\na,1\n", 1, "no column .*question_id"),
     ("run.csv", "question_id,chunk_id,rank\nQ1,a,first\n", 2, "the rank 'first' is not a finite number"),
@@ -183,3 +190,20 @@ def test_ids_of_an_index(write: Write, text: str) -> None:
 def test_what_is_no_list_of_ids(write: Write, text: str) -> None:
     with pytest.raises(FileError, match="holds no list of chunk ids"):
         read_ids(write("ids", text))
+
+
+@pytest.mark.parametrize("text", ['["a",\n"{}"]', "a\n{}\n", '{{"index_chunk_ids": [\n"{}"]}}'])
+def test_an_id_of_an_index_that_is_too_long(write: Write, text: str) -> None:
+    with pytest.raises(FileError, match="an id of 513 characters") as caught:
+        read_ids(write("ids", text.format("x" * 513)))
+    assert caught.value.line == 2
+
+
+def test_a_configuration_is_an_object(write: Write) -> None:
+    assert read_config(write("config.json", '\ufeff{"embedder": "e5"}')) == {"embedder": "e5"}
+
+
+@pytest.mark.parametrize(("text", "said"), [("[]", "is no configuration"), ('{"a": 1, "a": 2}', "named twice")])
+def test_what_is_no_configuration(write: Write, text: str, said: str) -> None:
+    with pytest.raises(FileError, match=said):
+        read_config(write("config.json", text))

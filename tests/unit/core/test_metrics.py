@@ -1,5 +1,6 @@
 import math
 from collections.abc import Mapping, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
 import pytest
 from hypothesis import assume, given, settings
@@ -95,6 +96,42 @@ def test_the_gain_of_ndcg(gain: str, expected: float) -> None:
 @pytest.mark.parametrize("gain", ["linear", "exp2"])
 def test_a_negative_grade_gains_nothing_and_costs_nothing(gain: str) -> None:
     assert value("ndcg@2", ["N", "A"], {"N": -2, "A": 1}, gain=gain) == pytest.approx(1 / math.log2(3))
+
+
+def exp2_gain_share(grade: float, best: float) -> float:
+    """(2^grade - 1) / (2^best - 1), in decimal arithmetic of enough digits for the smallest grades."""
+    exact = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+    def of_one(exponent: Decimal) -> Decimal:
+        return exact.exp(exact.multiply(exponent, exact.ln(Decimal(2))))
+
+    def of_rest(given: Decimal) -> Decimal:
+        return exact.subtract(Decimal(1), of_one(exact.minus(given)))
+
+    own, top = Decimal(grade), Decimal(best)
+    if exact.subtract(top, own) > 2000:
+        return 0.0
+    return float(exact.multiply(of_one(exact.subtract(own, top)), exact.divide(of_rest(own), of_rest(top))))
+
+
+GRADES = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False) | st.sampled_from(
+    [5e-324, 1e-323, 2.3e-308, 1e-300, 1e-17, 1e-16, 1e-8, 0.5, 1, 3, 52, 53, 60, 1000, 1024, 1e17, 1.7e308]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(GRADES, GRADES)
+def test_exponential_gain_is_precise_for_any_grades(one: float, other: float) -> None:
+    grade, best = sorted([one, other])
+    found = value("ndcg@1", ["A"], {"A": grade, "B": best}, gain="exp2")
+    assert found == pytest.approx(exp2_gain_share(grade, best), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("best", [1e-17, 1e-20, 1e-200, 1e-310])
+def test_exponential_gain_of_tiny_grades_is_that_of_the_grade_itself(best: float) -> None:
+    assert value("ndcg@2", ["A", "B"], {"A": best / 2, "B": best}, gain="exp2") == pytest.approx(
+        value("ndcg@2", ["A", "B"], {"A": 1, "B": 2}, gain="linear"), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(("grade", "gain"), [(1e308, "linear"), (1e308, "exp2"), (2000, "exp2"), (5e-324, "linear")])

@@ -1,6 +1,13 @@
 """Whether a run speaks of the same kind of id as the gold does."""
 
-from befund.core.retrieval.envelope import LazyDataset, read_mapping, read_question, read_ranking, read_request
+from befund.core.retrieval.envelope import (
+    LazyDataset,
+    read_mapping,
+    read_questions,
+    read_ranking,
+    read_rankings,
+    read_request,
+)
 
 
 def no_known_id(body: bytes) -> bool:
@@ -13,12 +20,11 @@ def no_known_id(body: bytes) -> bool:
         return False
     known = set(request.index_chunk_ids or ())
     known.update(chunk for chunks in read_mapping(request.dataset).values() for chunk in chunks)
-    for raw in request.dataset.questions:
-        question, grades = read_question(raw)
+    for question, grades in read_questions(request.dataset.questions):
         known.update(grades, question.non_relevant)
     if not known:
         return False
-    retrieved = (read_ranking(raw).ids for raw in (request.retrieval.rankings or {}).values())
+    retrieved = (read_ranking(raw).ids for raw in read_rankings(request).values())
     any_retrieved = False
     for ids in retrieved:
         if not known.isdisjoint(ids):

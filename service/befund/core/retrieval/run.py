@@ -1,6 +1,6 @@
 """The rankings of one request."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import cast
 
@@ -12,10 +12,6 @@ from befund.core.eligibility import Gold
 from befund.core.errors import BefundError, ContradictionError, MalformedRequestError
 from befund.core.retrieval.envelope import QuestionId, read_ranking
 from befund.core.retrieval.ranking import Retrieved, Sighting, forbidden, sight
-from befund.core.retrieval.scan import Scan, scan
-
-_LEFT_OUT = Raw(b"[]")
-"""Stands for a ranking that is not looked at together with the others."""
 
 
 class Look(Struct, frozen=True):
@@ -50,18 +46,6 @@ class Run:
         forbidden_to = question.role if self.uses_roles else None
         leaks = [] if forbidden_to is None else forbidden(ranking, forbidden_to)
         return Look(sight(ranking, gold.grades), ranking, leaks)
-
-    def scan(self, questions: Sequence[tuple[QuestionFields, Gold]]) -> Scan:
-        """Look at the rankings of some questions together; those about which more is to be said are left to `look`."""
-        raws = [
-            _LEFT_OUT
-            if question.non_relevant or (question.role is not None and self.uses_roles)
-            else self._rankings.get(question.id, _LEFT_OUT)
-            for question, _ in questions
-        ]
-        seen = scan(raws, [gold.grades for _, gold in questions])
-        seen.plain[[raw is _LEFT_OUT for raw in raws]] = False
-        return seen
 
     @cached_property
     def uses_roles(self) -> bool:

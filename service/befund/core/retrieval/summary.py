@@ -1,6 +1,7 @@
 """From values a question to means with intervals: over all eligible questions, and by tag."""
 
 import math
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -8,7 +9,16 @@ from numpy.typing import NDArray
 
 from befund.contract import Estimate, QuestionResult, RetrieveEvalOptions, Slice
 from befund.core.errors import ContradictionError
-from befund.core.metrics import AT_CUTOFF, EVIDENCE_LEVEL, STANDARD, WHOLE_RANKING, Metric, Values, standard_metrics
+from befund.core.metrics import (
+    AT_CUTOFF,
+    EVIDENCE_LEVEL,
+    STANDARD,
+    WHOLE_RANKING,
+    Metric,
+    Rankings,
+    Values,
+    standard_metrics,
+)
 from befund.core.retrieval.cases import Cases
 from befund.core.stats import mean_intervals
 
@@ -17,6 +27,7 @@ MOST_SLICE_ESTIMATES = 7_000
 """So many intervals by tag are a matter of seconds; one request must not keep a thread for minutes."""
 MOST_VALUES = 20_000_000
 MOST_LISTED_VALUES = 4_000_000
+QUESTIONS_AT_ONCE = 16_384
 
 
 def chosen_metrics(request: RetrieveEvalOptions) -> list[Metric]:
@@ -58,10 +69,18 @@ def measure(cases: Cases, metrics: list[Metric]) -> dict[Metric, Values]:
             f"{len(metrics)} metrics of {len(cases.eligible)} questions are {wanted} values, more than {most}. "
             f"Name fewer metrics or cutoffs{', or set per_question to false' if cases.results else ''}.",
         )
-    rankings, items = cases.rankings, cases.items
-    if items is None:
-        return {metric: metric.of(rankings) for metric in metrics}
-    return {metric: metric.of(rankings if metric.family == "precision" else items) for metric in metrics}
+    values: dict[Metric, list[Values]] = {metric: [] for metric in metrics}
+    for chunks, items in _parts(cases):
+        for metric, of_parts in values.items():
+            of_parts.append(metric.of(chunks if metric.family == "precision" else items))
+    return {metric: np.concatenate(of_parts) for metric, of_parts in values.items()}
+
+
+def _parts(cases: Cases) -> Iterator[tuple[Rankings, Rankings]]:
+    """Rankings of chunks, and of what is scored; part by part, since computing takes several times their memory."""
+    if cases.items is not None:
+        return zip(cases.rankings.parts(QUESTIONS_AT_ONCE), cases.items.parts(QUESTIONS_AT_ONCE), strict=True)
+    return ((part, part) for part in cases.rankings.parts(QUESTIONS_AT_ONCE))
 
 
 def estimates(values: dict[Metric, Values], *, confidence: float, seed: int) -> dict[str, Estimate]:

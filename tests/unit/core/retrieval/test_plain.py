@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from msgspec import Raw
 from befund.contract import RetrieveEvalResponse
 from befund.core.errors import BefundError
 from befund.core.retrieval.envelope import read_ranking
+from befund.core.retrieval.judged import JudgedIds, look
+from befund.core.retrieval.plain import BLOCK_BYTES, NotPlainError, plain_blocks
 from befund.core.retrieval.ranking import sight
-from befund.core.retrieval.scan import scan
 from befund.usecases.retrieve import evaluate_retrieval
 
 from ..conftest import body_of, evaluate, question, refused, values
@@ -22,21 +24,37 @@ from ..conftest import body_of, evaluate, question, refused, values
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
 LONG = "a-very-long-identifier-of-many-words"
 
-RAWS = msgspec.json.Decoder(list[Raw])
-
 Found = list[tuple[int, list[tuple[str, int]]] | None]
 
 
-def seen(rankings: list[bytes], judged: list[list[str]]) -> Found:
-    """For each ranking how many ids it has and which judged ids stand where; None where it is not plain."""
-    found = scan(RAWS.decode(b"[" + b",".join(rankings) + b"]"), judged)
+def seen(rankings: list[bytes], judged: list[list[str]], *, block_bytes: int = BLOCK_BYTES) -> Found | None:
+    """For each ranking how many ids it has and which judged ids stand where, None where an id stands twice.
+
+    None for all of them where they are not plain.
+    """
+    run = Raw(b"{%b}" % b",".join(b'"%d":%b' % (number, ranking) for number, ranking in enumerate(rankings)))
+    msgspec.json.decode(run, type=Raw)
+    ids = JudgedIds()
+    for names in judged:
+        ids.add(names)
     names = [name for names in judged for name in names]
-    sightings: Found = [(returned, []) for returned in found.returned.tolist()]
-    for ranking, rank, which in zip(found.ranking.tolist(), found.rank.tolist(), found.judged.tolist(), strict=True):
-        assert names[which] in judged[ranking]
-        sightings[ranking][1].append((names[which], rank))
-    in_rank_order = [(returned, sorted(found, key=lambda item: item[1])) for returned, found in sightings]
-    return [sighting if plain else None for sighting, plain in zip(in_rank_order, found.plain.tolist(), strict=True)]
+    sightings: Found = []
+    try:
+        for block in plain_blocks(run, block_bytes=block_bytes):
+            questions = np.array([int(question) for question in block.questions()])
+            found = look(block, questions, ids)
+            in_block: list[Any] = [(count, []) for count in block.count.tolist()]
+            for at, rank, which in zip(
+                *(part.tolist() for part in (found.ranking, found.rank, found.judged)), strict=True
+            ):
+                assert names[which] in judged[questions[at]]
+                in_block[at][1].append((names[which], rank))
+            for at in found.repeating.tolist():
+                in_block[at] = None
+            sightings.extend(at and (at[0], sorted(at[1], key=lambda item: item[1])) for at in in_block)
+    except NotPlainError:
+        return None
+    return sightings
 
 
 def read(ranking: bytes, judged: list[str]) -> tuple[int, list[tuple[str, int]]]:
@@ -50,6 +68,7 @@ def read(ranking: bytes, judged: list[str]) -> tuple[int, list[tuple[str, int]]]
         (b'["a","b","c"]', ["c", "a"], (3, [("a", 1), ("c", 3)])),
         (b'["a", "b", "c"]', ["b"], (3, [("b", 2)])),
         (b'["a", "b","c"]', ["c"], (3, [("c", 3)])),
+        (b'["{","a"]', ["a"], (2, [("a", 2)])),
         (b"[]", ["a"], (0, [])),
         (b'["a"]', [], (1, [])),
         (b'["12345678","123456789"]', ["123456789"], (2, [("123456789", 2)])),
@@ -59,6 +78,11 @@ def read(ranking: bytes, judged: list[str]) -> tuple[int, list[tuple[str, int]]]
 )
 def test_a_plain_ranking_is_seen(ranking: bytes, judged: list[str], expected: Any) -> None:
     assert seen([ranking], [judged]) == [expected]
+    assert seen([b'["z"]', ranking, b'["y","z"]'], [["z"], judged, ["z"]]) == [
+        (1, [("z", 1)]),
+        expected,
+        (2, [("z", 2)]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,13 +94,12 @@ def test_a_plain_ranking_is_seen(ranking: bytes, judged: list[str], expected: An
     ],
 )
 def test_the_length_of_other_ids_hides_none(ranking: str, judged: list[str]) -> None:
-    assert seen([ranking.encode()], [judged])[0] == read(ranking.encode(), judged)
+    assert seen([ranking.encode()], [judged]) == [read(ranking.encode(), judged)]
 
 
 @pytest.mark.parametrize(
     "ranking",
     [
-        b'["a","b","a"]',
         b'["a" ,"b"]',
         b'["a",\n"b"]',
         b'["a",  "b"]',
@@ -91,7 +114,6 @@ def test_the_length_of_other_ids_hides_none(ranking: str, judged: list[str]) -> 
         b"[null]",
         b'["a\\u0062"]',
         b'["a\\"b"]',
-        b'["{"]',
         b'[{"id":"a"}]',
         b'{"a":1}',
         b"{}",
@@ -111,11 +133,33 @@ def test_the_length_of_other_ids_hides_none(ranking: str, judged: list[str]) -> 
     ],
 )
 def test_what_is_not_plain_is_left_to_the_ordinary_reading(ranking: bytes) -> None:
-    assert seen([ranking], [["a"]]) == [None]
+    assert seen([ranking], [["a"]]) is None
+    assert seen([b'["z"]', ranking, b'["z"]'], [["z"], ["a"], ["z"]]) is None
 
 
-def test_two_empty_arrays_beside_a_number_of_two_digits_hide_it_not() -> None:
-    assert seen([b"[]", b"12", b"[]"], [["a"], ["a"], ["a"]])[1] is None
+def test_a_ranking_in_which_an_id_stands_twice_is_named() -> None:
+    assert seen([b'["a","b"]', b'["a","b","a"]'], [["a"], ["a"]]) == [(2, [("a", 1)]), None]
+
+
+def test_a_ranking_that_holds_its_question_as_a_chunk_is_named() -> None:
+    assert seen([b'["a"]', b'["a","1"]'], [["a"], ["1"]]) == [(1, [("a", 1)]), None]
+
+
+def test_a_judged_id_that_is_only_the_question_is_not_found() -> None:
+    assert seen([b'["a"]'], [["0"]]) == [(1, [])]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 7, 16, 40, 64])
+def test_rankings_are_the_same_wherever_the_text_is_cut(block_bytes: int) -> None:
+    rankings = [b'["a","bb"]', b"[]", '["日本語", "a]","x"]'.encode(), b'["a"]', b"[]"]
+    judged = [["bb"], ["a"], ["x", "日本語"], ["b"], []]
+    assert seen(rankings, judged, block_bytes=block_bytes) == [
+        (2, [("bb", 2)]),
+        (0, []),
+        (3, [("日本語", 1), ("x", 3)]),
+        (1, []),
+        (0, []),
+    ]
 
 
 def test_an_id_is_found_for_its_own_question_only() -> None:
@@ -138,8 +182,8 @@ def test_ids_of_different_questions_with_the_same_hash_are_told_apart() -> None:
             rankings, judged = [b"[]"] * second, [["z"]] * second
             judged[first - 1] = [one]
             rankings[second - 1] = json.dumps([other]).encode()
-            found = seen(rankings, judged)[second - 1]
-            assert found is None or found == (1, [])
+            found = seen(rankings, judged)
+            assert found is None or found[second - 1] == (1, [])
             made += 1
     assert made == 5
 
@@ -217,12 +261,13 @@ def blocks(draw: st.DrawFn) -> tuple[list[bytes], list[list[str]]]:
 
 
 @settings(max_examples=200, deadline=None)
-@given(blocks())
-def test_a_block_shows_what_reading_shows(block: tuple[list[bytes], list[list[str]]]) -> None:
+@given(blocks(), st.integers(1, 80))
+def test_a_block_shows_what_reading_shows(block: tuple[list[bytes], list[list[str]]], block_bytes: int) -> None:
     rankings, judged = block
-    for ranking, names, found in zip(rankings, judged, seen(rankings, judged), strict=True):
-        if found is not None:
-            assert found == read(ranking, names)
+    found = seen(rankings, judged, block_bytes=block_bytes)
+    for ranking, names, sighting in zip(rankings, judged, found or [None] * len(rankings), strict=True):
+        if sighting is not None:
+            assert sighting == read(ranking, names)
 
 
 @settings(max_examples=100, deadline=None)
@@ -231,11 +276,11 @@ def test_a_block_shows_what_reading_shows(block: tuple[list[bytes], list[list[st
 def test_any_bytes_are_seen_as_they_are_read(inside: bytes, judged: list[str]) -> None:
     for ranking in (inside, b'["' + inside + b'"]', b'["a"' + inside + b'"b"]', b"[" + inside + b"]"):
         try:
-            found = seen([b"[]", ranking, b'["a"]'], [judged] * 3)[1]
+            found = seen([b"[]", ranking, b'["a"]'], [judged] * 3)
         except (msgspec.DecodeError, ValueError):
             continue
-        if found is not None:
-            assert found == read(ranking, judged)
+        if found is not None and found[1] is not None:
+            assert found[1] == read(ranking, judged)
 
 
 # Whole requests
@@ -308,9 +353,29 @@ def test_a_number_is_no_ranking(per_question: bool) -> None:
     assert [place.pointer for place in error.places] == ["/retrieval/rankings/Q"]
 
 
+@pytest.mark.parametrize("name", ["P", "nobody"])
+@pytest.mark.parametrize("per_question", [True, False])
+def test_a_question_with_two_rankings_is_refused(name: str, per_question: bool) -> None:
+    body = body_of([question("P", relevant=["a"])], {"P": ["a"], "X": ["b"], "Y": ["c"]}, per_question=per_question)
+    for other in (b'"X"', b'"Y"'):
+        body = body.replace(other, b'"%b"' % name.encode())
+    with pytest.raises(BefundError, match="given twice") as caught:
+        evaluate_retrieval(body, clock=time.monotonic)
+    assert [place.pointer for place in caught.value.places] == [f"/retrieval/rankings/{name}"]
+
+
+def test_notes_come_in_the_order_of_the_data_set() -> None:
+    names = ["A", "B", "C"]
+    questions = [question(name, relevant=["a"], non_relevant=["z"]) for name in names]
+    rankings = {name: ["a", "z", "a"] for name in reversed(names)}
+    found = evaluate(questions, rankings, per_question=False).findings
+    noted = {finding.code: finding.questions for finding in found if finding.questions}
+    assert noted == {"KNOWN_FALSE_POSITIVES": names, "DUPLICATE_IDS": names}
+
+
 def test_more_questions_than_a_block_holds() -> None:
-    names = [f"Q{number}" for number in range(300)]
+    names = [f"Q{number}" for number in range(20_000)]
     questions = [question(name, relevant=[f"{name}-gold"]) for name in names]
     rankings = {name: ["x", f"{name}-gold"] if number % 3 else ["x", "y"] for number, name in enumerate(names)}
     response = evaluate(questions, rankings, metrics=["mrr@2"], per_question=False)
-    assert values(response) == {"mrr@2": pytest.approx(200 / 300 / 2)}
+    assert values(response) == {"mrr@2": pytest.approx(13_333 / 20_000 / 2)}
