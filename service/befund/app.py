@@ -155,8 +155,7 @@ class LiveSearch:
 
     async def _warm_up(self) -> None:
         try:
-            await self._static.load()
-            await self._index.collections()
+            await asyncio.gather(self._static.load(), self._index.collections())
         except DependencyError as error:  # readiness says so until it is over
             structlog.get_logger().error("index", code=error.code, detail=error.detail)
 
