@@ -61,3 +61,9 @@ async def test_a_blank_text_is_refused_by_its_place(embedder: StaticEmbedder, bl
 
 async def test_tokens_are_counted_without_padding(embedder: StaticEmbedder) -> None:
     assert await embedder.count(["hello world", "x", "", "hello world " * 3]) == [2, 1, 0, 7]
+
+
+async def test_counts_are_the_same_when_they_are_remembered(embedder: StaticEmbedder) -> None:
+    first = await embedder.count([*TEXTS, "new", *TEXTS])
+    assert await embedder.count(["new", *TEXTS]) == [first[4], *first[:4]]
+    assert first[5:] == first[:4]

@@ -22,6 +22,8 @@ from befund.ports import EmbedderIdentity, Vectors
 STATIC_MODEL = "l2_supercat"
 STATIC_DIMENSION = 256
 
+COUNTS_REMEMBERED = 200_000
+
 _SLICE = 256
 _ROWS_AT_ONCE = 4096
 
@@ -42,6 +44,7 @@ class StaticEmbedder:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding")
+        self._counts: dict[tuple[int, int], int] = {}
 
     async def identity(self) -> EmbedderIdentity:
         """The model and its dimension."""
@@ -56,11 +59,21 @@ class StaticEmbedder:
         return vectors
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has."""
-        counts: list[int] = []
-        for _, part in _slices(texts):
-            counts += await self._run(self._count, part)
-        return counts
+        """How many tokens each text has.
+
+        Counting takes longer than searching, and the same chunks come back again and again: counts are remembered.
+        """
+        keys = [(len(text), hash(text)) for text in texts]
+        unknown = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._counts}
+        counted = {key: self._counts[key] for key in keys if key in self._counts}
+        for start, part in _slices(list(unknown.values())):
+            counted.update(
+                zip(list(unknown)[start : start + len(part)], await self._run(self._count, part), strict=True)
+            )
+        if len(self._counts) + len(unknown) > COUNTS_REMEMBERED:
+            self._counts.clear()
+        self._counts.update(counted)
+        return [counted[key] for key in keys]
 
     async def load(self) -> None:
         """Read the model, which the first text would otherwise wait for."""

@@ -1,38 +1,41 @@
 """Whether a text states what a question expects, told by its words alone."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 _WORD = re.compile(r"\w+")
 
 
-def stating_all(texts: Iterable[tuple[str, str]], facts: Sequence[str]) -> list[str]:
-    r"""Names of those texts in which every fact stands word for word; case and spacing do not matter.
+def fold(text: str) -> str:
+    """A text as facts are looked for in it; folded once, it can be searched for many."""
+    return text.casefold()
+
+
+class ExpectedFacts:
+    r"""Facts of one question, to be found word for word; case and spacing do not matter.
 
     Args:
-        texts: Names with their texts.
-        facts: What each text must state; blank ones say nothing and are passed over, and of none there is nothing to
-            state.
+        facts: What a text must state; blank ones say nothing and are passed over.
 
-    >>> stating_all([("a", "Retried for\n72 hours."), ("b", "Retried 172 hours")], ["72 Hours"])
-    ['a']
+    >>> facts = ExpectedFacts(["72 Hours"])
+    >>> facts.stated_in(fold("Retried for\n72 hours.")), facts.stated_in(fold("Retried for 172 hours."))
+    (True, False)
     """
-    wanted = [_Fact(fact) for fact in facts if fact.strip()]
-    if not wanted:
-        return []
-    return [name for name, text in texts if _states(text.casefold(), wanted)]
+
+    def __init__(self, facts: Sequence[str]) -> None:
+        self._facts = [_Fact(fold(fact)) for fact in facts if fact.strip()]
+
+    def stated_in(self, folded: str) -> bool:
+        """Whether the folded text states every one of them; of none there is nothing to state."""
+        return bool(self._facts) and all(fact.stands_in(folded) for fact in self._facts)
 
 
 class _Fact:
-    """A fact, ready to be looked for in many texts."""
-
-    def __init__(self, fact: str) -> None:
-        folded = fact.casefold()
+    def __init__(self, folded: str) -> None:
         # Looked for first: a plain search is far faster than the pattern, and most texts do not have it.
-        self.rarest = max(_WORD.findall(folded) or folded.split(), key=len)
+        self._longest = max(_WORD.findall(folded) or folded.split(), key=len)
         words = r"\s+".join(map(re.escape, folded.split()))
-        self.pattern = re.compile(rf"(?<!\w){words}(?!\w)")
+        self._pattern = re.compile(rf"(?<!\w){words}(?!\w)")
 
-
-def _states(folded: str, facts: list[_Fact]) -> bool:
-    return all(fact.rarest in folded and fact.pattern.search(folded) for fact in facts)
+    def stands_in(self, folded: str) -> bool:
+        return self._longest in folded and self._pattern.search(folded) is not None

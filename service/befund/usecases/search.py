@@ -14,7 +14,7 @@ from befund.contract import Finding, RankingEntry
 from befund.core.access import roles_of
 from befund.core.eligibility import Gold, gold_of
 from befund.core.errors import BefundError, ConflictError, ContradictionError
-from befund.core.facts import stating_all
+from befund.core.facts import ExpectedFacts, fold
 from befund.core.retrieval.envelope import (
     LazyDataset,
     LazyQuestion,
@@ -318,13 +318,20 @@ def _findings(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
 def _incomplete_gold(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
     """Unjudged chunks that state all expected facts, down to the largest k."""
     largest = max(wanted.request.k)
+    folded: dict[str, str] = {}
     stating: dict[str, str] = {}
     for (question, gold), ids in zip(wanted.questions, found.ids, strict=True):
         if not question.expected_facts or question.expected_behavior != "answer":
             continue
-        unjudged = ((id_, _text(found, id_)) for id_ in ids[:largest] if id_ not in gold.grades)
-        for chunk in stating_all(unjudged, question.expected_facts)[:1]:
-            stating[question.id] = chunk
+        facts = ExpectedFacts(question.expected_facts)
+        for id_ in ids[:largest]:
+            if id_ in gold.grades:
+                continue
+            if id_ not in folded:
+                folded[id_] = fold(_text(found, id_))
+            if facts.stated_in(folded[id_]):
+                stating[question.id] = id_
+                break
     if stating:
         question_id, chunk = next(iter(stating.items()))
         yield Finding(
