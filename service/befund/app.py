@@ -33,6 +33,7 @@ from befund.usecases.search import SearchParts
 
 EVALUATIONS_AT_ONCE = 2
 EVALUATION_PLACES = 256
+SEARCHES_AT_ONCE = 8
 LARGEST_BODIES_HELD = 4
 
 
@@ -57,6 +58,7 @@ def create_app(
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
     live_search = LiveSearch(settings)
+    searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     asked = (Check("index", live_search.ready),) if checks is None else tuple(checks)
 
     @asynccontextmanager
@@ -80,7 +82,7 @@ def create_app(
             "checks": _given(lambda: Checks(asked)),
             "parts": _given(lambda: live_search.parts),
             "metrics": _given(lambda: metrics),
-            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry, live_search.parts)),
+            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry, live_search.parts, searches)),
         },
         dto=Json,
         exception_handlers=exception_handlers(log_content=settings.log_content),

@@ -1,5 +1,6 @@
 """POST /retrieve-eval."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ class RetrieveEvaluation(Struct, frozen=True):
     workers: Workers
     telemetry: Telemetry
     parts: SearchParts
+    searches: asyncio.Semaphore
 
     async def of(self, body: bytes, request: Request[Any, Any, Any]) -> Encoded[RetrieveEvalResponse]:
         """Evaluate one request when there is a place for it; search in between where it asks for a live search."""
@@ -35,8 +37,12 @@ class RetrieveEvaluation(Struct, frozen=True):
         first = await run(partial(self._begin, body, exchange, began))
         if not isinstance(first, WantedSearch):
             return first
-        found = await unless_caller_goes(search(first, self.parts, clock=self.telemetry.clock), request.receive)
+        found = await unless_caller_goes(self._search(first), request.receive)
         return await run(partial(self._finish, body, exchange, began, first, found))
+
+    async def _search(self, wanted: WantedSearch) -> Found:
+        async with self.searches:
+            return await search(wanted, self.parts, clock=self.telemetry.clock)
 
     def _begin(self, body: bytes, exchange: Exchange, began: float) -> Encoded[RetrieveEvalResponse] | WantedSearch:
         """Evaluate rankings in one piece, for one thread, or read what has to be searched for."""

@@ -32,10 +32,13 @@ class ExpectedFacts:
 
 class _Fact:
     def __init__(self, folded: str) -> None:
-        # Looked for first: a plain search is far faster than the pattern, and most texts do not have it.
-        self._longest = max(_WORD.findall(folded) or folded.split(), key=len)
-        words = r"\s+".join(map(re.escape, folded.split()))
-        self._pattern = re.compile(rf"(?<!\w){words}(?!\w)")
+        self._words = folded.split()
+        self._longest = max(_WORD.findall(folded) or self._words, key=len)
 
     def stands_in(self, folded: str) -> bool:
-        return self._longest in folded and self._pattern.search(folded) is not None
+        # Most texts do not have the longest word, and neither searching nor making the pattern is worth it for them.
+        return self._longest in folded and re.search(self._pattern(), folded) is not None
+
+    def _pattern(self) -> str:
+        words = r"\s+".join(map(re.escape, self._words))
+        return rf"(?<!\w){words}(?!\w)"
