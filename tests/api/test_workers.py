@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from befund.api.problems import Refusal
-from befund.api.workers import Workers
+from befund.api.workers import Workers, unless_caller_goes
 
 pytestmark = pytest.mark.anyio
 
@@ -78,3 +78,32 @@ async def test_a_full_line_is_503_with_retry_after() -> None:
 async def test_an_error_of_the_work_is_the_callers() -> None:
     with pytest.raises(ZeroDivisionError):
         await run(workers_with(), lambda: 1 / 0)
+
+
+async def test_asynchronous_work_ends_when_its_caller_goes_away() -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def leaves_later() -> Any:
+        await began.wait()
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(Refusal) as caught:
+        await unless_caller_goes(work(), leaves_later)
+    assert caught.value.status == 499
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_asynchronous_work_gives_its_result_and_its_errors() -> None:
+    async def fail() -> None:
+        raise KeyError("x")
+
+    assert await unless_caller_goes(asyncio.sleep(0, "done"), stays) == "done"
+    with pytest.raises(KeyError):
+        await unless_caller_goes(fail(), stays)

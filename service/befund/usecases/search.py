@@ -4,7 +4,9 @@ In three steps, since reading and writing rankings is work for a thread and sear
 questions, `search` asks the embedder and the index, `as_sent` makes rankings of what was found.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -22,7 +24,7 @@ from befund.core.retrieval.envelope import (
     read_mapping,
     read_questions,
 )
-from befund.ports import Collection, Embedder, EmbedderIdentity, Index, IndexedChunk, Tokenizer
+from befund.ports import Collection, Embedder, EmbedderIdentity, Hit, Index, IndexedChunk, Tokenizer
 
 DEFAULT_EMBEDDER = "default"
 MOST_RESULTS = 1_000_000
@@ -143,8 +145,8 @@ async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> F
     except BefundError as error:
         error.move_below("/retrieval")
         raise
-    ids = [[hit.id for hit in of_question] for of_question in hits]
-    chunks = await parts.index.chunks(name, list(dict.fromkeys(id_ for of_question in ids for id_ in of_question)))
+    ids, distinct = await asyncio.to_thread(_ids_of, hits)
+    chunks = await parts.index.chunks(name, distinct)
     held = await parts.index.held(name, wanted.gold)
     searched = clock()
     texts = {chunk.id: chunk.text for chunk in chunks if chunk.text is not None}
@@ -217,6 +219,12 @@ def _refuse_blank(question: LazyQuestion) -> None:
     if not question.question.strip():
         detail = f"Question {question.id!r} has no text, so that nothing can be searched for. Give it one."
         raise ContradictionError.at("/question", "blank-question", detail)
+
+
+def _ids_of(hits: list[list[Hit]]) -> tuple[list[list[str]], list[str]]:
+    """The ids found for each question, and all of them once."""
+    ids = [[hit.id for hit in of_question] for of_question in hits]
+    return ids, list(dict.fromkeys(chain.from_iterable(ids)))
 
 
 async def _embedder_for(collection: Collection, embedder: Embedder, *, asked: str) -> EmbedderIdentity:

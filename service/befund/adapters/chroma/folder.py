@@ -30,7 +30,7 @@ class FolderLock:
             ) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             owner = self._owner()
             self._file.close()
             raise DependencyError(

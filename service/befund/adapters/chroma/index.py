@@ -18,7 +18,8 @@ PAGE = 5_000
 """Ids a call: SQLite takes 32,766 variables in one statement, and a page must not hold the thread for long."""
 WRITTEN_AT_ONCE = 1_000
 QUERIES_AT_ONCE = 100
-HITS_AT_ONCE = 100_000
+HITS_AT_ONCE = 20_000
+"""What one call brings is taken apart on the event loop."""
 MOST_FILTER_LEVELS = 32
 _COLLECTIONS_A_PAGE = 100
 _SAMPLES = 8
@@ -232,10 +233,14 @@ class ChromaIndex:
         """Whether any chunk of a collection that others wrote names roles: all of them are read, once a count."""
         key = (str(found.id), count)
         if key not in self._roles:
-            self._roles[key] = any(
-                [record.ROLES in chunk.metadata async for chunk in self._every_chunk(found, texts=False)]
-            )
+            self._roles[key] = await self._read_for_roles(found)
         return self._roles[key]
+
+    async def _read_for_roles(self, found: Any) -> bool:
+        async for chunk in self._every_chunk(found, texts=False):
+            if record.ROLES in chunk.metadata:
+                return True
+        return False
 
     async def _every_chunk(self, found: Any, *, texts: bool = True) -> AsyncIterator[IndexedChunk]:
         include = ["documents", "metadatas"] if texts else ["metadatas"]
