@@ -12,9 +12,7 @@ from befund.contract import IntervalMethod
 RESAMPLES = 2_000
 FEWEST = 10
 ENOUGH_FOR_STUDENT = 2_000
-_FEW_DISTINCT = 32
-_MANY_QUESTIONS = 500
-_BLOCK_DRAWS = 1 << 19
+_BLOCK_DRAWS = 1 << 17
 
 
 class Interval(Struct, frozen=True):
@@ -49,7 +47,7 @@ def mean_intervals(
             low, high = student(values, confidence=confidence)
             by_column[i] = Interval((max(0.0, low), min(1.0, high)), "student")
     rest = [i for i in range(len(columns)) if i not in by_column]
-    limits = bootstrap([columns[i] for i in rest], confidence=confidence, seed=seed)
+    limits = bootstrap([columns[i] for i in rest], confidence=confidence, seed=seed) if rest else []
     by_column.update({i: Interval(pair, "bootstrap") for i, pair in zip(rest, limits, strict=True)})
     return [by_column[i] for i in range(len(columns))]
 
@@ -92,28 +90,11 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 
 def bootstrap(columns: list[NDArray[np.float64]], *, confidence: float, seed: int) -> list[tuple[float, float]]:
-    """Percentile bootstrap of means over questions (Efron 1979), `RESAMPLES` resamples of whole questions.
+    """Percentile bootstrap of means over questions (Efron 1979): `RESAMPLES` resamples of whole questions.
 
-    With many questions, a metric of few distinct values is resampled as one multinomial over them, which is the same
-    distribution at a fraction of the cost; all others share one set of resamples, drawn in blocks of bounded memory.
+    All metrics share the resamples, which are drawn in blocks of bounded memory.
     """
-    means = np.empty((len(columns), RESAMPLES))
-    shared = []
-    for i, values in enumerate(columns):
-        distinct, counts = np.unique(values, return_counts=True)
-        if len(distinct) <= _FEW_DISTINCT and len(values) >= _MANY_QUESTIONS:
-            drawn = np.random.default_rng(seed).multinomial(len(values), counts / len(values), size=RESAMPLES)
-            means[i] = drawn @ distinct / len(values)
-        else:
-            shared.append(i)
-    if shared:
-        means[shared] = _resampled_means(np.stack([columns[i] for i in shared]), seed)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail], axis=1)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
-
-
-def _resampled_means(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    values = np.stack(columns)
     rng = np.random.default_rng(seed)
     n = values.shape[1]
     means = np.empty((len(values), RESAMPLES))
@@ -123,4 +104,6 @@ def _resampled_means(values: NDArray[np.float64], seed: int) -> NDArray[np.float
         draws = rng.integers(0, n, size=(rows, n), dtype=np.uint32) + np.arange(rows, dtype=np.uint32)[:, None] * n
         weights = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
         means[:, start : start + rows] = np.einsum("mq,rq->mr", values, weights) / n  # one thread, the same everywhere
-    return means
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail], axis=1)
+    return list(zip(low.tolist(), high.tolist(), strict=True))

@@ -63,22 +63,6 @@ def test_the_bootstrap_is_scipys_within_its_noise(make: Callable[..., Values], n
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.3 * standard_error)
 
 
-def test_the_multinomial_has_the_distribution_of_resampling() -> None:
-    values = few_distinct(50)
-    nearly = values + np.linspace(0, 1e-9, 50)
-    assert len(np.unique(values)) <= 6
-    assert len(np.unique(nearly)) == 50
-    over_seeds = np.array(
-        [
-            (*bootstrap([values], confidence=0.9, seed=s)[0], *bootstrap([nearly], confidence=0.9, seed=s)[0])
-            for s in range(40)
-        ]
-    )
-    short, long = over_seeds[:, :2], over_seeds[:, 2:]
-    apart = abs(short.mean(axis=0) - long.mean(axis=0))
-    assert (apart < 4 * np.sqrt((short.var(axis=0) + long.var(axis=0)) / 40)).all()
-
-
 @pytest.mark.parametrize("make", [graded, few_distinct])
 def test_the_same_seed_gives_the_same_interval_and_another_one_another(make: Callable[..., Values]) -> None:
     values = make(200)
