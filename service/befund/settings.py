@@ -20,6 +20,7 @@ MIB = 1024 * 1024
 Scope = Literal["evaluate", "read", "admin"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogQuestions = Literal["summary", "all"]
+Content = Literal["full", "ids"]
 
 
 class SettingsError(Exception):
@@ -68,6 +69,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         max_body_bytes: Largest body of the routes that take whole evaluations.
         body_timeout_seconds: How long a body may take to arrive.
         shutdown_seconds: How long what was accepted may take to finish after a signal.
+        data_dir: Folder of everything the service keeps, made when it is needed.
+        database_url: Where runs and data sets are kept, instead of a SQLite file in `data_dir`.
+        store_content: Whether texts are kept (`full`), or ids, gold and figures alone (`ids`).
+        retention_days: Days after its last write until a run is deleted; None keeps runs for ever.
+        metrics_runs: Runs whose retrieval metrics are shown to Prometheus.
         log_level: Lowest level logged.
         log_content: Whether question, answer and chunk text, and error texts that may quote them, are logged.
         log_questions: One line per question for small requests only (`summary`), or always (`all`).
@@ -79,6 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_body_bytes: int = 256 * MIB
     body_timeout_seconds: int = 300
     shutdown_seconds: int = 25
+    data_dir: Path = Path("befund-data")
+    database_url: str | None = None
+    store_content: Content = "full"
+    retention_days: int | None = None
+    metrics_runs: tuple[str, ...] = ("main",)
     log_level: LogLevel = "info"
     log_content: bool = False
     log_questions: LogQuestions = "summary"
@@ -151,6 +162,9 @@ def redacted(settings: Settings) -> dict[str, str]:
     values: dict[str, object] = {
         **{name: getattr(settings, name) for name in _READERS},
         "api_keys": ",".join(repr(key) for key in settings.api_keys),
+        "database_url": _without_password(settings.database_url or ""),
+        "metrics_runs": ",".join(settings.metrics_runs),
+        "retention_days": settings.retention_days or "",
     }
     return {PREFIX + name.upper(): _as_text(value) for name, value in values.items()}
 
@@ -204,6 +218,41 @@ def _parse_seconds(text: str) -> int:
     return int(text)
 
 
+def _parse_days(text: str) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) < 1:
+        raise ValueError("a whole number of days, at least 1, or nothing to keep runs for ever")
+    return int(text)
+
+
+def _parse_folder(text: str) -> Path:
+    if not text or "\0" in text:
+        raise ValueError("the path of a folder")
+    return Path(text).expanduser()
+
+
+def _parse_database_url(text: str) -> str | None:
+    """Read the address of a database; the driver is chosen here, so that none needs to be named."""
+    if not text:
+        return None
+    for scheme, driver in _DRIVERS.items():
+        if text.startswith(f"{scheme}://") or text.startswith(f"{driver}://"):
+            return f"{driver}://{text.partition('://')[2]}"
+    raise ValueError("sqlite:////absolute/path/of/a/file or postgresql://user:password@host/name")
+
+
+def _parse_names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if len(names) > _MOST_NAMES or not all(re.fullmatch(r"[A-Za-z0-9._-]{1,128}", name) for name in names):
+        raise ValueError(f"at most {_MOST_NAMES} names of letters, digits, dots, lines and underscores, commas between")
+    return names
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:***@", url)
+
+
 def _parse_choice(choices: Any) -> Callable[[str], str]:
     allowed: tuple[str, ...] = get_args(choices)
 
@@ -215,6 +264,8 @@ def _parse_choice(choices: Any) -> Callable[[str], str]:
     return parse
 
 
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
+_MOST_NAMES = 20
 _READERS: dict[str, Callable[[str], Any]] = {
     "listen": parse_address,
     "api_keys": parse_api_keys,
@@ -222,17 +273,22 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "max_body_bytes": _parse_bytes,
     "body_timeout_seconds": _parse_seconds,
     "shutdown_seconds": _parse_seconds,
+    "data_dir": _parse_folder,
+    "database_url": _parse_database_url,
+    "store_content": _parse_choice(Content),
+    "retention_days": _parse_days,
+    "metrics_runs": _parse_names,
     "log_level": _parse_choice(LogLevel),
     "log_content": _parse_flag,
     "log_questions": _parse_choice(LogQuestions),
 }
 
+_SECRET = frozenset({"api_keys", "database_url"})
+
 # Names with a meaning elsewhere (the client, the file itself) or reserved for what is not built yet: no typing errors.
 _LATER = frozenset(
     [
         "config",
-        "data_dir",
-        "database_url",
         "chroma_url",
         "judge_model",
         "judge_url",
@@ -241,10 +297,8 @@ _LATER = frozenset(
         "judge_deadline_seconds",
         "embedder",
         "embedding_url",
-        "store_content",
         "url",
         "api_key",
-        "metrics_runs",
         "judges",
         "prices",
         "gates",
@@ -268,7 +322,7 @@ def _read(name: str, label: str, text: str) -> object:
     try:
         return _READERS[name](text.strip())
     except ValueError as error:
-        value = "the value" if name == "api_keys" else repr(text)
+        value = "the value" if name in _SECRET else repr(text)
         raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
 
 

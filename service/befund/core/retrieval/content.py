@@ -21,6 +21,10 @@ class ContentHash:
         graded = grades if isinstance(grades, dict) else dict.fromkeys(grades, 1.0)
         self._digests[question.id] = sha256(_ENCODER.encode((rest, graded, metadata))).digest()
 
+    def of(self, question: str) -> str:
+        """The hash of one question that was taken in, as `sha256:...`."""
+        return f"sha256:{self._digests[question].hex()}"
+
     def hexdigest(self) -> str:
         """The hash of all questions, as `sha256:...`."""
         total = sha256()
