@@ -1,8 +1,9 @@
 """The one place where the service is put together."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 from litestar import Litestar, Router
@@ -12,17 +13,23 @@ from litestar.types import ControllerRouterHandler
 
 import befund
 from befund.api.arrival import Bodies
+from befund.adapters.store_sql import SqlStore
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.datasets import DatasetController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
+from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
+from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.datasets import Datasets
+from befund.usecases.runs import Runs, keep_pruning
 
 EVALUATIONS_AT_ONCE = 2
 EVALUATION_PLACES = 256
@@ -32,6 +39,7 @@ LARGEST_BODIES_HELD = 4
 def create_app(
     settings: Settings,
     *,
+    store: Store | None = None,
     checks: Sequence[Check] = (),
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
@@ -41,7 +49,8 @@ def create_app(
 
     Args:
         settings: What it runs with.
-        checks: What /readyz asks.
+        store: Where data sets and runs are kept, instead of what the settings say. Opened and closed with the app.
+        checks: What /readyz asks beside the store.
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
@@ -49,13 +58,26 @@ def create_app(
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
+    store = store or make_store(settings)
+    datasets = Datasets(store, settings.store_content)
+
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         encoded_document(app)
-        yield
-        workers.close()
+        await store.open()
+        try:
+            await datasets.put_bundled()
+            async with _in_background(_pruning(store, settings)):
+                yield
+        finally:
+            workers.close()
+            await store.close()
 
-    whole_evaluations = Router("/", route_handlers=[RetrieveController], request_max_body_size=settings.max_body_bytes)
+    whole_evaluations = Router(
+        "/",
+        route_handlers=[RetrieveController, DatasetController, RunController],
+        request_max_body_size=settings.max_body_bytes,
+    )
     # Series start at 0 for every route, so the metrics are made once the routes are known; handlers ask for them later.
     metrics: Metrics
     telemetry: Telemetry
@@ -63,9 +85,12 @@ def create_app(
         [HealthController, MetricsController, whole_evaluations, *routes],
         before_request=refuse_other_media_types,
         dependencies={
-            "checks": _given(lambda: Checks(tuple(checks))),
+            "checks": _given(lambda: Checks((Check("store", store.ask), *checks))),
+            "datasets": _given(lambda: datasets),
+            "runs": _given(lambda: Runs(store, settings.store_content)),
+            "workers": _given(lambda: workers),
             "metrics": _given(lambda: metrics),
-            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry)),
+            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry, store, settings.store_content)),
         },
         dto=Json,
         exception_handlers=exception_handlers(log_content=settings.log_content),
@@ -81,9 +106,30 @@ def create_app(
         routes=_known_routes(app),
         callers=[key.name for key in settings.api_keys],
         dropped_log_lines=dropped_log_lines,
+        runs=settings.metrics_runs,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
     return Boundary(app, metrics=metrics, bodies=bodies)
+
+
+def make_store(settings: Settings) -> Store:
+    """The store that the settings name; it is not opened here."""
+    return SqlStore(settings.database_url or settings.data_dir / "befund.sqlite")
+
+
+async def _pruning(store: Store, settings: Settings) -> None:
+    if settings.retention_days is not None:
+        await keep_pruning(store, days=settings.retention_days, clock=time)
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _given(value: Callable[[], Any]) -> Provide:

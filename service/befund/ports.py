@@ -235,6 +235,10 @@ class Store(Protocol):
         """One data set version with its questions."""
         ...
 
+    async def dataset_version(self, version: str) -> Edition:
+        """The version of this hash, whatever it is called."""
+        ...
+
     async def delete_dataset(self, reference: str) -> DatasetRemoved:
         """Take a name from all of its versions, or from a fixed one; what no run needs is deleted."""
         ...
@@ -258,8 +262,11 @@ class Store(Protocol):
         """One run without its records."""
         ...
 
-    async def records(self, name: str, *, after: int | None = None, limit: int | None = None) -> list[Record]:
-        """Records of a run in the order of the data set, from behind a position; all of them without `limit`."""
+    async def records(self, run: Run, *, after: int | None = None, limit: int) -> list[Record]:
+        """Records of so many questions of a run, in the order of the data set, from behind a position.
+
+        None any more where the run was deleted or begun anew.
+        """
         ...
 
     async def delete_run(self, name: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, Select, delete, func, insert, select, tuple_, update
+from sqlalchemy import Row, Select, delete, func, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -82,14 +82,14 @@ class SqlStore:
 
     async def dataset(self, reference: str) -> Edition:  # noqa: D102
         async with self._database.reading() as connection:
-            row = (await self._named(connection, reference))[0]
-            query = (
-                select(questions.c.question_id, questions.c.hash, questions.c.json)
-                .where(questions.c.version_id == row.id)
-                .order_by(questions.c.position)
-            )
-            found = await connection.execute(query)
-            return Edition(_version(row).version, [KeptQuestion(*question) for question in found])
+            return await _edition(connection, (await self._named(connection, reference))[0])
+
+    async def dataset_version(self, version: str) -> Edition:  # noqa: D102
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(versions).where(versions.c.hash == version))).one_or_none()
+            if row is None:
+                raise NotFoundError("unknown-dataset", f"There is no data set version {version!r} any more.")
+            return await _edition(connection, row)
 
     async def delete_dataset(self, reference: str) -> DatasetRemoved:  # noqa: D102
         async with self._database.writing() as connection:
@@ -136,18 +136,12 @@ class SqlStore:
             raise _unknown_run(name)
         return _run(row)
 
-    async def records(  # noqa: D102
-        self, name: str, *, after: int | None = None, limit: int | None = None
-    ) -> list[Record]:
+    async def records(self, run: Run, *, after: int | None = None, limit: int) -> list[Record]:  # noqa: D102
         async with self._database.reading() as connection:
-            run_id = await _run_id(connection, name)
-            wanted: list[ColumnElement[bool]] = [results.c.run_id == run_id]
-            if after is not None:
-                wanted.append(results.c.position > after)
-            if limit is not None:
-                page = select(results.c.position).where(*wanted).distinct().order_by(results.c.position).limit(limit)
-                last = max((await connection.execute(page)).scalars(), default=-1)
-                wanted.append(results.c.position <= last)
+            wanted = [results.c.run_id == run.key, results.c.position > (-1 if after is None else after)]
+            page = select(results.c.position).where(*wanted).distinct().order_by(results.c.position).limit(limit)
+            last = max((await connection.execute(page)).scalars(), default=-1)
+            wanted.append(results.c.position <= last)
             rows = await connection.execute(
                 select(results).where(*wanted).order_by(results.c.position, results.c.question_id, results.c.part)
             )
@@ -310,6 +304,12 @@ class SqlStore:
             ) from error
 
 
+async def _edition(connection: AsyncConnection, row: Row[Any]) -> Edition:
+    query = select(questions.c.question_id, questions.c.hash, questions.c.json)
+    found = await connection.execute(query.where(questions.c.version_id == row.id).order_by(questions.c.position))
+    return Edition(_version(row).version, [KeptQuestion(*question) for question in found])
+
+
 async def _write_records(connection: AsyncConnection, run_id: int, records: Sequence[Record], *, is_new: bool) -> None:
     if not records:
         return
@@ -363,6 +363,7 @@ def _unknown_run(name: str) -> NotFoundError:
 
 def _select_runs() -> Select[Any]:
     held = select(func.count(results.c.question_id.distinct())).where(results.c.run_id == runs.c.id)
+    rows = select(func.count()).where(results.c.run_id == runs.c.id)
     return select(
         *versions.c,
         runs.c.id.label("run_id"),
@@ -372,16 +373,19 @@ def _select_runs() -> Select[Any]:
         runs.c.created.label("run_created"),
         runs.c.updated.label("run_updated"),
         held.scalar_subquery().label("held"),
+        rows.scalar_subquery().label("records"),
     ).join(versions, versions.c.id == runs.c.version_id)
 
 
 def _run(row: Row[Any]) -> Run:
     return Run(
+        key=row.run_id,
         name=row.name,
         dataset_name=row.dataset_name,
         identity=msgspec.json.decode(row.identity, type=Identity),
         dataset=_version(row),
         questions=row.held,
+        records=row.records,
         created=_datetime(row.run_created),
         updated=_datetime(row.run_updated),
     )

@@ -63,7 +63,9 @@ runs = Table(
     Column("identity", LargeBinary, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("updated", BigInteger, nullable=False, index=True),
+    sqlite_autoincrement=True,
 )
+"""Ids are never used twice, so that a reader of one run cannot come upon another's records."""
 
 results = Table(
     "results",

@@ -13,9 +13,12 @@ from befund.api.auth import needs
 from befund.api.body import Encoded
 from befund.api.exchange import Exchange
 from befund.api.problems import problem_specs
-from befund.api.workers import Workers
-from befund.contract import RetrieveEvalRequest, RetrieveEvalResponse
+from befund.api.repetition import idempotency_key
+from befund.api.workers import Workers, wait_on_loop
+from befund.contract import Content, RetrieveEvalRequest, RetrieveEvalResponse
+from befund.ports import Store
 from befund.telemetry import Telemetry
+from befund.usecases.recording import AlreadyAnswered, Caller, Recorder
 from befund.usecases.retrieve import evaluate_retrieval
 
 
@@ -24,17 +27,26 @@ class RetrieveEvaluation(Struct, frozen=True):
 
     workers: Workers
     telemetry: Telemetry
+    store: Store
+    content: Content
 
     async def of(self, body: bytes, request: Request[Any, Any, Any]) -> Encoded[RetrieveEvalResponse]:
         """Evaluate one request when there is a place for it."""
-        work = partial(self._evaluate, body, Exchange.of(request.scope))
+        exchange = Exchange.of(request.scope)
+        caller = Caller(exchange.caller, idempotency_key(request.headers))
+        recorder = Recorder(self.store, self.content, wait_on_loop(), caller, self.telemetry.metrics.run_measured)
+        work = partial(self._evaluate, body, exchange, recorder)
         return await self.workers.run(work, receive=request.receive)
 
-    def _evaluate(self, body: bytes, exchange: Exchange) -> Encoded[RetrieveEvalResponse]:
+    def _evaluate(self, body: bytes, exchange: Exchange, recorder: Recorder) -> Encoded[RetrieveEvalResponse]:
         """Do everything that takes time in one piece, for one thread."""
         clock = self.telemetry.clock
         began = clock()
-        response = evaluate_retrieval(body, clock=clock)
+        try:
+            response = evaluate_retrieval(body, clock=clock, recorder=recorder)
+        except AlreadyAnswered as earlier:
+            exchange.replayed = True
+            return Encoded(earlier.answer)
         latency_ms = (clock() - began) * 1000
         about = {**exchange.log_fields(), "endpoint": "/retrieve-eval"}
         self.telemetry.retrieval_evaluated(response, request=about, latency_ms=latency_ms)
@@ -51,7 +63,7 @@ class RetrieveController(Controller):
         operation_id="retrieve_eval",
         summary="Measure rankings against gold",
         response_description="What was measured, and which questions could not be",
-        responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
+        responses=problem_specs(400, 404, 408, 409, 413, 415, 422, 503),
     )
     async def retrieve_eval(
         self,
@@ -59,5 +71,9 @@ class RetrieveController(Controller):
         data: JSONBody[Encoded[RetrieveEvalRequest]],
         evaluation: NamedDependency[RetrieveEvaluation],
     ) -> Encoded[RetrieveEvalResponse]:
-        """Score rankings question by question: metrics with intervals, exclusions, findings, access leaks."""
+        """Score rankings question by question: metrics with intervals, exclusions, findings, access leaks.
+
+        With `run`, every question's result is stored before the answer is sent. A repetition with the same
+        `Idempotency-Key` within a day gets the same answer, with the header `Idempotency-Replayed: true`.
+        """
         return await evaluation.of(data.json, request)

@@ -1,7 +1,10 @@
 """Runs: what a run is, when two writes to it differ, what is stored a question, and a run in figures."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from array import array
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -29,6 +32,9 @@ KNOWN_KEYS = (
 )
 """What a configuration should say."""
 
+RETRIEVAL = "retrieval"
+"""The part of the service that measures retrieval, as records name it."""
+
 CONFIDENCE, SEED = 0.95, 7
 _LONGEST_SHOWN = 60
 
@@ -49,7 +55,16 @@ class Identity(Struct, frozen=True, kw_only=True):
     @property
     def fingerprint(self) -> str:
         """One hash for the configuration."""
-        return hash_of({"config": self.config, "measured": self.measured})
+        return hash_of(self.config)
+
+
+class Figures(Struct, frozen=True):
+    """Means of a run on a split of a stored data set (None: one sent inline) or on all of it (None)."""
+
+    run: str
+    dataset: str | None
+    split: str | None
+    metrics: Mapping[str, Estimate]
 
 
 class Record(Struct, frozen=True, kw_only=True, gc=False):
@@ -71,13 +86,18 @@ class Record(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A stored run without its records."""
+    """A stored run without its records, of which there may be several a question.
 
+    `key` tells it from a later one of the same name.
+    """
+
+    key: int
     name: str
     dataset_name: str | None
     identity: Identity
     dataset: StoredVersion
     questions: int
+    records: int
     created: datetime
     updated: datetime
 
@@ -125,46 +145,61 @@ def refuse_other(name: str, stored: Identity, sent: Identity) -> None:
     )
 
 
+def compared(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a configuration makes a run another one: not its hash, nor what its data set is called."""
+    kept = {key: value for key, value in config.items() if key != "fingerprint"}
+    dataset = kept.get("dataset")
+    if isinstance(dataset, dict):
+        kept["dataset"] = {key: value for key, value in dataset.items() if key != "name"}
+    return kept
+
+
 def missing_keys(config: Mapping[str, Any]) -> list[str]:
     """The known keys that nobody set."""
     return [key for key in KNOWN_KEYS if config.get(key) in (None, "", {}, [])]
 
 
-def summarise(questions: int, retrievals: Iterable[bytes]) -> RunSummary:
-    """A run in figures.
+class Tally:
+    """Adds up what a run holds, record by record, to its summary."""
 
-    Args:
-        questions: How many questions it holds.
-        retrievals: What retrieval found for each of them, as stored.
-    """
-    decoder = msgspec.json.Decoder(_Scored)
-    found = map(decoder.decode, retrievals)
-    columns = [scored.metrics for scored in found if scored.excluded is None]
-    names = dict.fromkeys(name for metrics in columns for name in metrics)
-    values = {
-        _metric(name): np.array([_or_nan(metrics.get(name)) for metrics in columns], dtype=np.float64) for name in names
-    }
-    nothing = Estimate(value=None, ci=None, n=0, attempted=0, unscored=0, method="too_few")
-    return RunSummary(
-        questions=questions,
-        rates=dict.fromkeys(("correct", "faithful", "faithful_given_claims", "behaved"), nothing),
-        correct_by_faithful=dict.fromkeys(("tt", "tf", "ft", "ff"), 0),
-        behavior={},
-        metrics=estimates(values, confidence=CONFIDENCE, seed=SEED),
-        diagnoses={},
-        causes={},
-        usage=Usage(),
-        timings={},
-    )
+    def __init__(self) -> None:
+        self._decoder = msgspec.json.Decoder(_Scored)
+        self._columns: dict[str, array[float]] = {}
+        self._eligible = 0
+
+    def add(self, retrieval: bytes) -> None:
+        """Take in what retrieval found for one question, as stored."""
+        scored = self._decoder.decode(retrieval)
+        if scored.excluded is not None:
+            return
+        for name, value in scored.metrics.items():
+            column = self._columns.setdefault(name, array("d"))
+            column.extend(repeat(math.nan, self._eligible - len(column)))
+            column.append(math.nan if value is None else value)
+        self._eligible += 1
+
+    def summary(self, questions: int) -> RunSummary:
+        """The run in figures; it holds so many questions."""
+        nothing = Estimate(value=None, ci=None, n=0, attempted=0, unscored=0, method="too_few")
+        for column in self._columns.values():
+            column.extend(repeat(math.nan, self._eligible - len(column)))
+        values = {_metric(name): np.frombuffer(column, dtype=np.float64) for name, column in self._columns.items()}
+        return RunSummary(
+            questions=questions,
+            rates=dict.fromkeys(("correct", "faithful", "faithful_given_claims", "behaved"), nothing),
+            correct_by_faithful=dict.fromkeys(("tt", "tf", "ft", "ff"), 0),
+            behavior={},
+            metrics=estimates(values, confidence=CONFIDENCE, seed=SEED),
+            diagnoses={},
+            causes={},
+            usage=Usage(),
+            timings={},
+        )
 
 
 def _metric(name: str) -> Metric:
     family, _, cutoff = name.partition("@")
     return Metric(family, int(cutoff) if cutoff else None)
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def _differences(before: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
-
 from befund import __version__
 from befund.contract import (
     Context,
@@ -15,64 +13,72 @@ from befund.contract import (
     RetrieveTimings,
 )
 from befund.core.errors import ContradictionError, NotFoundError
-from befund.core.metrics import Metric, Values
 from befund.core.retrieval.cases import Cases
 from befund.core.retrieval.collect import collect
 from befund.core.retrieval.content import ContentHash, hash_of
 from befund.core.retrieval.envelope import LazyDataset, LazyRetrieveEvalRequest, read_request
 from befund.core.retrieval.findings import findings
+from befund.core.retrieval.measurement import Measurement
 from befund.core.retrieval.overlap import no_known_id
 from befund.core.retrieval.summary import chosen_metrics, estimates, measure, slices, with_metrics
+from befund.core.runs import compared
 from befund.core.stats import RESAMPLES
+from befund.usecases.recording import Recorder
 
 
-class Measurement(Struct, frozen=True):
-    """One request, measured: its questions and rankings, and each metric's value for each eligible question."""
-
-    request: LazyRetrieveEvalRequest
-    dataset: LazyDataset
-    cases: Cases
-    values: dict[Metric, Values]
-
-
-def evaluate_retrieval(body: bytes, *, clock: Callable[[], float]) -> RetrieveEvalResponse:
+def evaluate_retrieval(
+    body: bytes, *, clock: Callable[[], float], recorder: Recorder | None = None
+) -> RetrieveEvalResponse:
     """Answer POST /retrieve-eval.
 
     Args:
         body: The request, as JSON.
         clock: Seconds on a clock that only moves forward, for the timings.
+        recorder: Where data sets have names and runs are kept, if anywhere.
 
     Raises:
         MalformedRequestError: The body does not decode.
         ContradictionError: It contradicts itself, or cannot be measured as it stands.
         NotFoundError: It names a data set or collection that does not exist.
+        ConflictError: The run it is to be kept under differs.
+        DependencyError: It cannot be stored.
+        AlreadyAnswered: It was carried out before.
     """
     started = clock()
+    request = read_request(body)
+    recording = None if recorder is None else recorder.begin(request, body)
+    dataset = _dataset_of(request, None if recording is None else recording.dataset(), keeps=recording is not None)
     content = ContentHash()
-    measurement = measure_request(body, content=content)
-    request, cases, values = measurement.request, measurement.cases, measurement.values
-    wrong_ids = not len(cases.rankings.found.rank) and no_known_id(body)
+    stored = recording and recording.stored
+    measurement = _measure(request, dataset, content=None if stored else content)
+    cases, values = measurement.cases, measurement.values
+    wrong_ids = not len(cases.rankings.found.rank) and no_known_id(request, dataset)
     by_tag = slices(cases, values, confidence=request.confidence, seed=request.seed)
-    return RetrieveEvalResponse(
+    config = _config(
+        measurement,
+        questions=stored.version.questions_hash if stored else content.hexdigest(),
+        evidence_mapping=stored.version.mapping_hash if stored else hash_of(dict(cases.evidence_mapping)),
+    )
+    response = RetrieveEvalResponse(
         questions=_counts(cases),
         metrics=estimates(values, confidence=request.confidence, seed=request.seed),
         slices=by_tag,
         per_question=with_metrics(cases.results, values),
         context=_context(cases),
-        findings=findings(
-            cases,
-            request.k,
-            generated=measurement.dataset.generated,
-            wrong_ids=wrong_ids,
-            slices=len(by_tag),
-        ),
-        config=_config(measurement, content),
+        findings=[
+            *findings(cases, request.k, generated=dataset.generated, wrong_ids=wrong_ids, slices=len(by_tag)),
+            *(recording.findings(config) if recording else ()),
+        ],
+        config=config,
         intervals=IntervalSettings(
             confidence=request.confidence, seed=request.seed, resamples=RESAMPLES, unit="question"
         ),
-        run=None,
+        run=request.run,
         timings=RetrieveTimings(embed_ms=None, search_ms=None, score_ms=(clock() - started) * 1000),
     )
+    if recording is not None:
+        recording.keep(measurement, response)
+    return response
 
 
 def measure_request(body: bytes, *, content: ContentHash | None = None) -> Measurement:
@@ -83,19 +89,21 @@ def measure_request(body: bytes, *, content: ContentHash | None = None) -> Measu
         content: Takes in every question of the data set, if given.
     """
     request = read_request(body)
+    return _measure(request, _dataset_of(request, None), content=content)
+
+
+def _measure(request: LazyRetrieveEvalRequest, dataset: LazyDataset, *, content: ContentHash | None) -> Measurement:
     metrics = chosen_metrics(request)
-    dataset = _dataset_of(request)
     cases = collect(request, dataset, content=content)
     return Measurement(request, dataset, cases, measure(cases, metrics))
 
 
-def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
-    if request.run is not None:
-        raise ContradictionError.at(
-            "/run", "runs-not-kept", "This version of the service does not keep runs. Leave out run."
-        )
-    if isinstance(request.dataset, str):
-        raise NotFoundError("unknown-dataset", f"There is no data set {request.dataset!r}. Send the data set itself.")
+def _dataset_of(request: LazyRetrieveEvalRequest, stored: LazyDataset | None, *, keeps: bool = False) -> LazyDataset:
+    if request.run is not None and not keeps:
+        raise ContradictionError.at("/run", "runs-not-kept", "Runs are kept by a service. Ask one, or leave out run.")
+    dataset = stored or request.dataset
+    if isinstance(dataset, str):
+        raise NotFoundError("unknown-dataset", f"There is no data set {dataset!r}. Send the data set itself.")
     if request.retrieval.has_rankings == (request.retrieval.collection is not None):
         raise ContradictionError.at(
             "/retrieval",
@@ -106,7 +114,7 @@ def _dataset_of(request: LazyRetrieveEvalRequest) -> LazyDataset:
         raise NotFoundError(
             "unknown-collection", f"There is no collection {request.retrieval.collection!r}. Send retrieval.rankings."
         )
-    return request.dataset
+    return dataset
 
 
 def _counts(cases: Cases) -> QuestionCounts:
@@ -130,14 +138,15 @@ def _context(cases: Cases) -> Context:
     return Context(chunks_per_question=chunks, tokens_per_question=None, tokenizer=None)
 
 
-def _config(measurement: Measurement, content: ContentHash) -> dict[str, Any]:
-    cases, given = measurement.cases, measurement.request.config
+def _config(measurement: Measurement, *, questions: str, evidence_mapping: str) -> dict[str, Any]:
+    given = measurement.request.config
     known = {
         "dataset": {
             "name": measurement.dataset.name,
-            "questions": content.hexdigest(),
-            "evidence_mapping": hash_of(dict(cases.evidence_mapping)),
+            "questions": questions,
+            "evidence_mapping": evidence_mapping,
         },
         "software": {"befund": __version__},
     }
-    return known | given | {"fingerprint": hash_of({"given": given, "known": known})}
+    config = known | given
+    return config | {"fingerprint": hash_of(compared(config))}

@@ -47,6 +47,7 @@ def upgrade() -> None:
         sa.Column("identity", sa.LargeBinary, nullable=False),
         sa.Column("created", sa.BigInteger, nullable=False),
         sa.Column("updated", sa.BigInteger, nullable=False, index=True),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "results",
