@@ -1,7 +1,7 @@
 """The one place where the service is put together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter, time
 from typing import Any
@@ -29,7 +29,7 @@ from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.datasets import Datasets
-from befund.usecases.runs import Runs, keep_pruning
+from befund.usecases.runs import Runs, prune, prune_daily
 
 EVALUATIONS_AT_ONCE = 2
 EVALUATION_PLACES = 256
@@ -67,7 +67,7 @@ def create_app(
         await store.open()
         try:
             await datasets.put_bundled()
-            async with _in_background(_pruning(store, settings)):
+            async with _retention(store, settings.retention_days):
                 yield
         finally:
             workers.close()
@@ -117,19 +117,18 @@ def make_store(settings: Settings) -> Store:
     return SqlStore(settings.database_url or settings.data_dir / "befund.sqlite")
 
 
-async def _pruning(store: Store, settings: Settings) -> None:
-    if settings.retention_days is not None:
-        await keep_pruning(store, days=settings.retention_days, clock=time)
-
-
 @asynccontextmanager
-async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    task = asyncio.create_task(work)
+async def _retention(store: Store, days: int | None) -> AsyncIterator[None]:
+    """Delete old runs now and every day; none where runs are kept for ever."""
+    if days is None:
+        yield
+        return
+    await prune(store, days=days, now=time())
+    task = asyncio.create_task(prune_daily(store, days=days, clock=time))
     try:
         yield
     finally:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def _given(value: Callable[[], Any]) -> Provide:

@@ -2,7 +2,9 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -55,6 +57,33 @@ def client() -> httpx.AsyncClient:
 def guarded() -> httpx.AsyncClient:
     """With the keys `ci` (evaluate) and `dashboard` (read)."""
     return connect_to(msgspec.structs.replace(Settings(), api_keys=KEYS))
+
+
+@pytest.fixture
+async def serve_kept(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
+    """Starts apps whose store is a file of this test's; they end with it."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**settings: Any) -> httpx.AsyncClient:
+            app: Any = create_app(msgspec.structs.replace(Settings(data_dir=tmp_path / "data"), **settings))
+            await stack.enter_async_context(app.app.lifespan())
+            return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
+
+        yield start
+
+
+@pytest.fixture
+async def kept(serve_kept: Callable[..., Any]) -> httpx.AsyncClient:
+    """Without keys, with a store."""
+    client: httpx.AsyncClient = await serve_kept()
+    return client
+
+
+@pytest.fixture
+async def kept_guarded(serve_kept: Callable[..., Any]) -> httpx.AsyncClient:
+    """With a store and the keys `ci` (evaluate), `dashboard` (read) and `ops` (admin)."""
+    client: httpx.AsyncClient = await serve_kept(api_keys=(*KEYS, *parse_api_keys("ops:ops-secret=admin")))
+    return client
 
 
 @pytest.fixture

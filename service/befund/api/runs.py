@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from litestar import Controller, Request, delete, get, put
 from litestar.di import NamedDependency
 from litestar.openapi import ResponseSpec
-from litestar.params import FromPath, QueryParameter
+from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
 from befund.api.auth import needs
@@ -126,7 +126,7 @@ class RunController(Controller):
         name: FromPath[str],
         runs: NamedDependency[Runs],
         workers: NamedDependency[Workers],
-        replace_run: bool = False,
+        replace_run: FromQuery[bool] = False,
     ) -> RunImported:
         """Store the run of a bundle under any name, as a write of all its records: what differs is a conflict."""
         read_name(name)

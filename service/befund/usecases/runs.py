@@ -121,17 +121,21 @@ class Runs(Struct, frozen=True):
             after = portion[-1].position
 
 
-async def keep_pruning(store: Store, *, days: int, clock: Callable[[], float]) -> None:
-    """Delete runs that were last written so many days ago: now, and every day."""
+async def prune(store: Store, *, days: int, now: float) -> None:
+    """Delete the runs that were last written more than so many days ago."""
+    try:
+        pruned = await store.prune(before=datetime.fromtimestamp(now, UTC) - timedelta(days=days))
+    except DependencyError as error:
+        structlog.get_logger().warning("runs not pruned", detail=error.detail)
+    else:
+        structlog.get_logger().info("runs pruned", runs=pruned, older_than_days=days)
+
+
+async def prune_daily(store: Store, *, days: int, clock: Callable[[], float]) -> None:
+    """Do so a day from now, and every day after."""
     while True:
-        try:
-            pruned = await store.prune(before=datetime.fromtimestamp(clock(), UTC) - timedelta(days=days))
-        except DependencyError as error:
-            structlog.get_logger().warning("runs not pruned", detail=error.detail)
-        else:
-            if pruned:
-                structlog.get_logger().info("runs pruned", runs=pruned, older_than_days=days)
         await asyncio.sleep(PRUNED_EVERY.total_seconds())
+        await prune(store, days=days, now=clock())
 
 
 def _listing(run: Run) -> RunListing:
