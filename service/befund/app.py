@@ -117,6 +117,12 @@ def make_store(settings: Settings) -> Store:
     return SqlStore(settings.database_url or settings.data_dir / "befund.sqlite")
 
 
+async def check_store(store: Store) -> None:
+    """Raise DependencyError where the service could not start with this store."""
+    await store.open()
+    await store.close()
+
+
 @asynccontextmanager
 async def _retention(store: Store, days: int | None) -> AsyncIterator[None]:
     """Delete old runs now and every day; none where runs are kept for ever."""

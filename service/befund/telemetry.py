@@ -47,7 +47,7 @@ Log = Callable[..., object]
 
 _HTTP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _STAGE_SECONDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
-_QUIET_LOGGERS = ("chromadb", "httpx", "httpx2", "openai")
+_QUIET_LOGGERS = ("aiosqlite", "alembic", "chromadb", "httpx", "httpx2", "openai")
 
 
 class Metrics:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import structlog
 from litestar import get
 
 from befund.api.auth import needs
+from befund.api.health import Check
 from befund.app import create_app
 from befund.settings import Settings, parse_api_keys
 from befund.telemetry import configure_logging
@@ -64,8 +65,9 @@ async def serve_kept(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
     """Starts apps whose store is a file of this test's; they end with it."""
     async with AsyncExitStack() as stack:
 
-        async def start(**settings: Any) -> httpx.AsyncClient:
-            app: Any = create_app(msgspec.structs.replace(Settings(data_dir=tmp_path / "data"), **settings))
+        async def start(checks: Sequence[Check] = (), **settings: Any) -> httpx.AsyncClient:
+            chosen = msgspec.structs.replace(Settings(data_dir=tmp_path / "data"), **settings)
+            app: Any = create_app(chosen, checks=checks)
             await stack.enter_async_context(app.app.lifespan())
             return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
 

@@ -95,7 +95,7 @@ class Database:
 
     def _make_engine(self) -> Any:
         try:
-            engine = create_async_engine(self._url)
+            engine = create_async_engine(self._url, hide_parameters=True)
         except ModuleNotFoundError as error:
             raise DependencyError(
                 "store-unavailable", f"The store needs {error.name}, which is not installed: pip install {error.name}."
