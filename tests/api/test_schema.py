@@ -58,7 +58,7 @@ def test_the_body_that_stays_bytes_is_described_as_what_it_holds(document: dict[
 def test_every_error_of_a_route_is_described_as_a_problem(document: dict[str, Any]) -> None:
     responses = document["paths"]["/retrieve-eval"]["post"]["responses"]
     problems = {status for status, response in responses.items() if "application/problem+json" in response["content"]}
-    assert problems == {"400", "401", "403", "404", "408", "413", "415", "422", "500", "503"}
+    assert problems == {"400", "401", "403", "404", "408", "409", "413", "415", "422", "500", "503"}
 
 
 def test_security_follows_from_the_scope(document: dict[str, Any]) -> None:

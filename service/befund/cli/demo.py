@@ -200,8 +200,8 @@ def _service() -> Iterator[str]:
         _ended_by_exception(signal.SIGTERM),
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data,
-        subprocess.Popen(
-            command, env={**environ, "BEFUND_DATA_DIR": data}, stdout=subprocess.PIPE, stderr=log, text=True
+        subprocess.Popen(  # noqa: S603  (our own)
+            command, env=environ | {"BEFUND_DATA_DIR": data}, stdout=subprocess.PIPE, stderr=log, text=True
         ) as child,
     ):
         try:
