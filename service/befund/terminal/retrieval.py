@@ -208,5 +208,13 @@ def _finding(finding: Finding) -> RenderableType:
     return below(heading, Text(listed(finding.questions))) if finding.questions else heading
 
 
+def plain_table(*headings: str) -> Table:
+    """A table of texts with a line below its headings."""
+    table = _table()
+    for heading in headings:
+        table.add_column(heading)
+    return table
+
+
 def _table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
