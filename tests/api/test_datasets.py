@@ -144,6 +144,17 @@ async def test_what_contradicts_itself_is_refused_before_anything_is_stored(
     await refused(kept.get("/datasets/bad"), 404, "unknown-dataset")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"questions":[{"id":"Q","question":"?"}],"questions":[]}',
+        b'{"questions":[{"id":"Q","id":"P","question":"?"}]}',
+    ],
+)
+async def test_a_field_named_twice_is_400(kept: httpx.AsyncClient, body: bytes) -> None:
+    await refused(kept.put("/datasets/bad", content=body), 400, "malformed-request")
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 async def test_an_unknown_data_set_is_404(kept: httpx.AsyncClient, method: str) -> None:
     await refused(kept.request(method, "/datasets/none"), 404, "unknown-dataset")

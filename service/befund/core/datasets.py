@@ -11,7 +11,14 @@ from befund.contract import Content, Evidence
 from befund.core.eligibility import gold_of
 from befund.core.errors import BefundError, ContradictionError
 from befund.core.retrieval.content import ContentHash, hash_of
-from befund.core.retrieval.envelope import NO_OBJECT, LazyDataset, LazyQuestion, read_mapping, read_question
+from befund.core.retrieval.envelope import (
+    NO_OBJECT,
+    Grades,
+    LazyDataset,
+    LazyQuestion,
+    read_mapping,
+    read_questions,
+)
 
 
 class KeptQuestion(Struct, frozen=True, gc=False):
@@ -78,25 +85,22 @@ def edition_of(dataset: LazyDataset, *, content: Content) -> Edition:
     if not dataset.questions:
         raise ContradictionError.at("/questions", "empty-dataset", "The data set has no questions. Send some.")
     mapping = read_mapping(dataset)
-    hashes, seen = ContentHash(), set[str]()
+    hashes = ContentHash()
     splits, behaviors = Counter[str](), Counter[str]()
-    kept: list[KeptQuestion] = []
-    for i, raw in enumerate(dataset.questions):
-        try:
-            question, grades = read_question(raw)
-            if question.id in seen:
-                raise ContradictionError.at(
-                    "/id", "question-twice", f"Question {question.id!r} is given twice. Keep one."
-                )
-            seen.add(question.id)
-            gold_of(question, grades, mapping)
-        except BefundError as error:
-            error.move_below(f"/questions/{i}")
-            raise
-        hashes.add(question, grades)
-        splits.update([question.split] if question.split is not None else [])
-        behaviors[question.expected_behavior] += 1
-        kept.append(KeptQuestion(question.id, hashes.of(question.id), _kept(raw, question, content)))
+    kept: dict[str, KeptQuestion] = {}
+    try:
+        for raw, (question, grades) in zip(dataset.questions, read_questions(dataset.questions), strict=True):
+            if question.id in kept:
+                detail = f"Question {question.id!r} is given twice. Keep one."
+                raise ContradictionError.at(f"/{len(kept)}/id", "question-twice", detail)
+            _check_gold(question, grades, mapping, place=len(kept))
+            hashes.add(question, grades)
+            splits.update([question.split] if question.split is not None else [])
+            behaviors[question.expected_behavior] += 1
+            kept[question.id] = KeptQuestion(question.id, hashes.of(question.id), _kept(raw, question, content))
+    except BefundError as error:
+        error.move_below("/questions")
+        raise
     questions_hash, mapping_hash = hashes.hexdigest(), hash_of(mapping)
     version = Version(
         hash=version_hash(questions_hash=questions_hash, mapping_hash=mapping_hash, generated=dataset.generated),
@@ -109,7 +113,7 @@ def edition_of(dataset: LazyDataset, *, content: Content) -> Edition:
         behaviors=dict(sorted(behaviors.items())),
         content=content,
     )
-    return Edition(version, kept)
+    return Edition(version, list(kept.values()))
 
 
 def without_texts(question: LazyQuestion) -> LazyQuestion:
@@ -131,6 +135,14 @@ def encoded_dataset(edition: Edition) -> Iterator[bytes]:
     for i, question in enumerate(edition.questions):
         yield (b"," if i else b"") + question.json
     yield b"]}"
+
+
+def _check_gold(question: LazyQuestion, grades: Grades, mapping: dict[str, list[str]], *, place: int) -> None:
+    try:
+        gold_of(question, grades, mapping)
+    except BefundError as error:
+        error.move_below(f"/{place}")
+        raise
 
 
 def _kept(raw: Raw, question: LazyQuestion, content: Content) -> bytes:

@@ -8,6 +8,7 @@ from befund.contract import Content, DatasetDeleted, DatasetList, DatasetPut, Da
 from befund.core.datasets import Edition, StoredVersion, edition_of
 from befund.core.decoding import decode
 from befund.core.names import read_name, read_reference
+from befund.core.repeated import refuse_repeated_fields, without
 from befund.core.retrieval.envelope import LazyDataset
 from befund.ports import Store
 
@@ -25,10 +26,12 @@ class Datasets(Struct, frozen=True):
         """Check a data set that is to be stored, and take from it what is kept.
 
         Raises:
-            MalformedRequestError: It does not decode.
+            MalformedRequestError: It does not decode, or names a field twice.
             ContradictionError: It contradicts itself.
         """
-        return edition_of(decode(body, _DATASET), content=self.content)
+        dataset = decode(body, _DATASET)
+        refuse_repeated_fields(without(body, dataset.questions, [dataset.evidence_mapping]), LazyDataset)
+        return edition_of(dataset, content=self.content)
 
     async def put(self, name: str, edition: Edition) -> DatasetPut:
         """Store a version under a name, which stands for it from now on."""

@@ -14,15 +14,17 @@ import numpy as np
 from msgspec import Raw, Struct
 
 from befund.contract import Content, Exclusion, Finding, RetrieveEvalResponse
-from befund.core.datasets import Edition, KeptQuestion, edition_of
-from befund.core.eligibility import gold_of
+from befund.core.datasets import Edition, edition_of
+from befund.core.eligibility import Gold, gold_of
 from befund.core.errors import BefundError, ConflictError, ContradictionError
+from befund.core.retrieval.cases import Cases
 from befund.core.retrieval.envelope import (
     LazyDataset,
     LazyRetrieveEvalRequest,
     read_mapping,
-    read_question,
+    read_questions,
     read_ranking,
+    read_rankings,
 )
 from befund.core.retrieval.measurement import Measurement
 from befund.core.retrieval.ranking import sight
@@ -198,6 +200,7 @@ class Recording(Struct, frozen=True):
         if edition is None:
             edition = _inline_edition(measurement.dataset, self.recorder.content)
         request = self.request
+        rankings = cast(Mapping[str, Raw], read_rankings(request))
         return RunWrite(
             name=run,
             identity=Identity(
@@ -211,7 +214,7 @@ class Recording(Struct, frozen=True):
             ),
             dataset_name=self.name,
             edition=None if self.stored is not None else edition,
-            records=_records(edition, measurement),
+            records=_records(edition, measurement, rankings),
             replace=request.replace_run,
         )
 
@@ -230,26 +233,27 @@ def _inline_edition(dataset: LazyDataset, content: Content) -> Edition:
         raise
 
 
-def _records(edition: Edition, measurement: Measurement) -> Iterator[Sequence[Record]]:
+def _records(edition: Edition, measurement: Measurement, rankings: Mapping[str, Raw]) -> Iterator[Sequence[Record]]:
     """A record for every question that was selected, in portions."""
     cases = measurement.cases
     names = [str(metric) for metric in measurement.values]
     table = np.column_stack(list(measurement.values.values())) if names else np.zeros((len(cases.eligible), 0))
     row_of = {question: row for row, question in enumerate(cases.eligible)}
     reason_of = {question: reason for reason, excluded in cases.excluded.items() for question in excluded}
-    rankings = cast(Mapping[str, Raw], measurement.request.retrieval.rankings or {})
-    mapping = read_mapping(edition.dataset())
+    dataset = edition.dataset()
+    mapping, read = read_mapping(dataset), read_questions(dataset.questions)
     portion: list[Record] = []
-    for position, kept in enumerate(edition.questions):
+    for position, (kept, (question, grades)) in enumerate(zip(edition.questions, read, strict=True)):
         row = row_of.get(kept.id)
         if row is None and kept.id not in reason_of:
             continue
         values = () if row is None else map(_or_null, table[row].tolist())
+        gold = gold_of(question, grades, mapping, relevance_level=cases.relevance_level)
         found = _retrieval(
-            kept,
+            kept.id,
             rankings.get(kept.id),
-            mapping,
-            measurement,
+            gold,
+            cases,
             metrics={} if row is None else dict(zip(names, values, strict=True)),
             excluded=reason_of.get(kept.id),
         )
@@ -269,17 +273,14 @@ def _records(edition: Edition, measurement: Measurement) -> Iterator[Sequence[Re
 
 
 def _retrieval(
-    kept: KeptQuestion,
+    question: str,
     raw: Raw | None,
-    mapping: Mapping[str, list[str]],
-    measurement: Measurement,
+    gold: Gold,
+    cases: Cases,
     *,
     metrics: dict[str, float | None],
     excluded: Exclusion | None,
 ) -> StoredRetrieval:
-    cases = measurement.cases
-    question, grades = read_question(Raw(kept.json))
-    gold = gold_of(question, grades, mapping, relevance_level=cases.relevance_level)
     ranks: list[int] = []
     if raw is not None:
         sighting = sight(read_ranking(raw), gold.grades)
@@ -293,9 +294,9 @@ def _retrieval(
         metrics=metrics,
         first_relevant_rank=min(ranks, default=None),
         excluded=excluded,
-        acl_leaks=cases.leaks.get(kept.id, []),
-        known_false_positives=cases.false_positives.get(kept.id, []),
-        duplicates=cases.duplicates.get(kept.id, []),
+        acl_leaks=cases.leaks.get(question, []),
+        known_false_positives=cases.false_positives.get(question, []),
+        duplicates=cases.duplicates.get(question, []),
     )
 
 
