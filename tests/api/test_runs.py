@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -368,6 +369,7 @@ async def test_texts_of_a_bundle_are_left_out_where_none_are_kept(
         lambda bundle: bundle.replace(b'"part":"retrieval"', b'"part":"dreams"'),
         lambda bundle: b"[" * 100_000,
         lambda bundle: bundle + b"\xff",
+        lambda bundle: re.sub(rb'("created":"[^"]*)Z"', rb'\1"', bundle),
     ],
 )
 async def test_a_damaged_bundle_is_refused_and_nothing_of_it_stored(

@@ -12,6 +12,7 @@ from litestar.response import Stream
 
 from befund.api.auth import needs
 from befund.api.problems import problem_specs
+from befund.api.schema import reads_unparsed
 from befund.api.workers import Workers
 from befund.contract import RunAnswer, RunImported, RunList
 from befund.core.bundle import read_bundle
@@ -111,7 +112,7 @@ class RunController(Controller):
     @put(
         "/{name:str}/bundle",
         status_code=200,
-        opt=needs("admin"),
+        opt=needs("admin") | reads_unparsed(BUNDLE),
         operation_id="import_run",
         summary="Store a run that comes as one file",
         response_description="All of it is stored",
@@ -128,7 +129,10 @@ class RunController(Controller):
         workers: NamedDependency[Workers],
         replace_run: FromQuery[bool] = False,
     ) -> RunImported:
-        """Store the run of a bundle under any name, as a write of all its records: what differs is a conflict."""
+        """Store the run of a bundle, which `GET /runs/{name}/bundle` gives, under any name.
+
+        It is a write of all its records, as any other: what differs is a conflict.
+        """
         read_name(name)
         body = await request.body()
         read = partial(read_bundle, body, content=runs.content)

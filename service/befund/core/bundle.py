@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from befund.contract import Content, RetrievalRecord
+from befund.contract import Content, Name, RetrievalRecord
 from befund.core.datasets import Edition, KeptQuestion, edition_of, version_hash
 from befund.core.errors import BefundError, ContradictionError
 from befund.core.retrieval.content import total_hash
@@ -20,9 +20,9 @@ class BundledRun(Struct, frozen=True, kw_only=True):
     """What a bundle says of its run."""
 
     name: str
-    dataset_name: str | None
+    dataset_name: Name | None
     identity: Identity
-    created: datetime
+    created: Annotated[datetime, Meta(tz=True)]
     records: int
 
 
@@ -122,7 +122,9 @@ def read_bundle(body: bytes, *, content: Content) -> Bundle:
     places = {question.id: i for i, question in enumerate(edition.questions)}
     start = 2 + len(questions)
     records = [_record(line, start + i, edition, places) for i, line in enumerate(lines) if line]
-    if len(records) != head.run.records or len({(each.question_id, each.part) for each in records}) != len(records):
+    if len({(each.question_id, each.part) for each in records}) != len(records):
+        raise _damaged("it holds two records of one question")
+    if len(records) != head.run.records:
         raise _damaged(f"it holds {len(records)} records and says that there are {head.run.records}")
     return Bundle(head.run, edition, records)
 
