@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, event, make_url, text
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from befund.core.errors import DependencyError
@@ -32,6 +32,7 @@ _CAUSES = {
     "not a database": "its file is no SQLite database: put a back-up in its place, or move it away to begin anew",
     "malformed": "its file is damaged: put a back-up in its place",
     "no such table": "its tables are missing: restart the service",
+    "unique": "another request wrote the same at the same moment: send it again",
     "connect": "the database does not answer: check that it runs and BEFUND_DATABASE_URL",
 }
 
@@ -158,8 +159,6 @@ def _translated() -> Iterator[None]:
     """Say what a caller and an operator can do about a database that failed."""
     try:
         yield
-    except IntegrityError:
-        raise
     except (SQLAlchemyError, OSError) as error:
         said = str(error.orig if isinstance(error, DBAPIError) else error)
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
