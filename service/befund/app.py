@@ -12,8 +12,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 import befund
-from befund.api.arrival import Bodies
 from befund.adapters.store_sql import SqlStore
+from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.datasets import DatasetController

@@ -25,8 +25,8 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from befund.contract import QuestionResult, RetrieveEvalResponse, RetrieveTimings
-from befund.log_lines import LogLines
 from befund.core.runs import Figures
+from befund.log_lines import LogLines
 from befund.settings import LogLevel, LogQuestions
 
 ANONYMOUS = "anonymous"

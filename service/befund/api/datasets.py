@@ -58,7 +58,7 @@ class DatasetController(Controller):
         """Check a data set as an evaluation would and store it; the same content again makes no new version."""
         read_name(name)
         body = data.json
-        edition = await workers.run(partial(datasets.read, body), size=len(body), receive=request.receive)
+        edition = await workers.run(partial(datasets.read, body), receive=request.receive)
         written = await datasets.put(name, edition)
         return Response(written, status_code=201 if written.created else 200)
 

@@ -65,7 +65,7 @@ class RunController(Controller):
         cursor: Cursor = None,
     ) -> RunAnswer:
         """Summarise a run, and give its records in the order of the data set, by page; `limit=0` gives none."""
-        compute = partial(workers.run, size=0, receive=request.receive)
+        compute = partial(workers.run, receive=request.receive)
         return await runs.get(name, limit=limit, cursor=cursor, compute=compute)
 
     @delete(
@@ -136,7 +136,7 @@ class RunController(Controller):
         read_name(name)
         body = await request.body()
         read = partial(read_bundle, body, content=runs.content)
-        bundle = await workers.run(read, size=len(body), receive=request.receive)
+        bundle = await workers.run(read, receive=request.receive)
         return await runs.put(name, bundle, replace=replace_run)
 
 
