@@ -27,8 +27,8 @@ from befund.adapters.chroma import ChromaIndex, EmbeddedChroma
 from befund.adapters.embedding import StaticEmbedder
 from befund.bundled import bundled
 from befund.ports import IndexedChunk
-from befund.usecases.retrieve import evaluate_retrieval, search_wanted
-from befund.usecases.search import SearchParts, as_sent, search
+from befund.usecases.retrieve import begin, evaluate
+from befund.usecases.search import SearchParts, as_sent, search, wanted_search
 
 COLLECTION = "bench"
 WORDS_A_CHUNK, WORDS_A_QUESTION, TOP_K = 100, 10, 10
@@ -92,10 +92,12 @@ async def measure(folder: Path, chunks: int, questions: int, rounds: int) -> Non
 
 async def whole(body: bytes, parts: SearchParts) -> None:
     """A live search as the service makes it, to the encoded answer."""
-    wanted = search_wanted(body)
+    clock = time.perf_counter
+    begun = begin(body)
+    wanted = wanted_search(begun.request, begun.dataset)
     assert wanted is not None
-    found = await search(wanted, parts, clock=time.perf_counter)
-    msgspec.json.encode(evaluate_retrieval(body, clock=time.perf_counter, searched=as_sent(wanted, found)))
+    found = await search(wanted, parts, clock=clock)
+    msgspec.json.encode(evaluate(begun, clock=clock, started=clock(), searched=as_sent(wanted, found)))
 
 
 class BareSearch:

@@ -43,10 +43,10 @@ def running_service(*arguments: str, log: IO[Any] | None = None, **settings: str
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
     with ExitStack() as stack:
         log = stack.enter_context(tempfile.TemporaryFile("w+")) if log is None else log
-        data_dir = stack.enter_context(tempfile.TemporaryDirectory())
+        data = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         popen = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "befund", "serve", "--port", "0", *arguments],
-            env={**environ, "BEFUND_DATA_DIR": data_dir, **settings},
+            env={**environ, "BEFUND_DATA_DIR": data, **settings},
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -59,6 +59,14 @@ def running_service(*arguments: str, log: IO[Any] | None = None, **settings: str
         if not line.startswith(LISTENS):
             pytest.fail(f"befund serve did not start: {line}{process.end()}")
         yield process
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_data_in_the_checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands that a test starts itself keep their data elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BEFUND_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,22 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-from befund.contract import Health, Readiness, RetrievalOptions, RetrieveEvalResponse
+from befund.contract import (
+    Dataset,
+    DatasetDeleted,
+    DatasetList,
+    DatasetPut,
+    Health,
+    Readiness,
+    RetrievalOptions,
+    RetrieveEvalResponse,
+    RunAnswer,
+    RunImported,
+    RunList,
+)
 from befund_client import _requests
 from befund_client._exchange import Call, Exchange, Retry
-from befund_client._requests import DatasetLike, RankingsLike, RetrieveEvalKeywords
+from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
 if TYPE_CHECKING:
@@ -74,6 +86,46 @@ class Client:
         """
         return self._carry_out(_requests.retrieve_eval_call(_requests.retrieve_eval_body(dataset, rankings, **options)))
 
+    def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
+        """Store a data set under a name; the same content again makes no new version."""
+        return self._carry_out(_requests.put_dataset_call(name, dataset))
+
+    def dataset(self, reference: str) -> Dataset:
+        """A stored data set: `name` for the one put last, `name@HASH` for a fixed version."""
+        return self._carry_out(_requests.dataset_call(reference))
+
+    def datasets(self) -> DatasetList:
+        """Every stored data set with its versions."""
+        return self._carry_out(_requests.datasets_call())
+
+    def delete_dataset(self, reference: str) -> DatasetDeleted:
+        """Delete a data set, or a fixed version of it; versions that runs need stay for them."""
+        return self._carry_out(_requests.delete_dataset_call(reference))
+
+    def runs(self, *, limit: int = 50, cursor: str | None = None) -> RunList:
+        """A page of runs, the last written first; `cursor` is `next` of the page before."""
+        return self._carry_out(_requests.runs_call(limit, cursor))
+
+    def run(self, name: str, *, limit: int = 100, cursor: str | None = None) -> RunAnswer:
+        """A run in figures, with a page of its records; `cursor` is `next` of the page before."""
+        return self._carry_out(_requests.run_call(name, limit, cursor))
+
+    def delete_run(self, name: str) -> None:
+        """Delete a run with all of its records."""
+        self._carry_out(_requests.delete_run_call(name))
+
+    def delete_question(self, run: str, question_id: str) -> None:
+        """Delete everything that a run holds about one question."""
+        self._carry_out(_requests.delete_question_call(run, question_id))
+
+    def export_run(self, name: str) -> bytes:
+        """A run as one file, for `import_run` of any service."""
+        return self._carry_out(_requests.export_run_call(name))
+
+    def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
+        """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
+        return self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
     def post(self, path: str, body: bytes) -> bytes:
         """Send a JSON body as it stands and return the answer as it came, for callers that keep the wire form."""
         return self._carry_out(_requests.post_call(path, body))
@@ -133,6 +185,46 @@ class AsyncClient:
         body = _requests.retrieve_eval_body(dataset, rankings, **options)
         return await self._carry_out(_requests.retrieve_eval_call(body))
 
+    async def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
+        """Store a data set under a name; the same content again makes no new version."""
+        return await self._carry_out(_requests.put_dataset_call(name, dataset))
+
+    async def dataset(self, reference: str) -> Dataset:
+        """A stored data set: `name` for the one put last, `name@HASH` for a fixed version."""
+        return await self._carry_out(_requests.dataset_call(reference))
+
+    async def datasets(self) -> DatasetList:
+        """Every stored data set with its versions."""
+        return await self._carry_out(_requests.datasets_call())
+
+    async def delete_dataset(self, reference: str) -> DatasetDeleted:
+        """Delete a data set, or a fixed version of it; versions that runs need stay for them."""
+        return await self._carry_out(_requests.delete_dataset_call(reference))
+
+    async def runs(self, *, limit: int = 50, cursor: str | None = None) -> RunList:
+        """A page of runs, the last written first; `cursor` is `next` of the page before."""
+        return await self._carry_out(_requests.runs_call(limit, cursor))
+
+    async def run(self, name: str, *, limit: int = 100, cursor: str | None = None) -> RunAnswer:
+        """A run in figures, with a page of its records; `cursor` is `next` of the page before."""
+        return await self._carry_out(_requests.run_call(name, limit, cursor))
+
+    async def delete_run(self, name: str) -> None:
+        """Delete a run with all of its records."""
+        await self._carry_out(_requests.delete_run_call(name))
+
+    async def delete_question(self, run: str, question_id: str) -> None:
+        """Delete everything that a run holds about one question."""
+        await self._carry_out(_requests.delete_question_call(run, question_id))
+
+    async def export_run(self, name: str) -> bytes:
+        """A run as one file, for `import_run` of any service."""
+        return await self._carry_out(_requests.export_run_call(name))
+
+    async def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
+        """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
+        return await self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
     async def post(self, path: str, body: bytes) -> bytes:
         """Send a JSON body as it stands and return the answer as it came."""
         return await self._carry_out(_requests.post_call(path, body))
@@ -160,5 +252,5 @@ def call_headers(call: Call[T]) -> dict[str, str]:
     """Headers of one call, the same on every attempt, so that the service can tell a repetition from a second call."""
     headers = {"X-Request-ID": os.urandom(16).hex()}
     if call.content is not None:
-        headers |= {"Content-Type": "application/json", "Idempotency-Key": os.urandom(16).hex()}
+        headers |= {"Content-Type": call.media_type, "Idempotency-Key": os.urandom(16).hex()}
     return headers

@@ -39,12 +39,16 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One request and how its answer is read. `accepted` are the statuses whose body `read` understands."""
+    """One request and how its answer is read.
+
+    `accepted` are the statuses whose body `read` understands, `media_type` is that of the content.
+    """
 
     method: str
     path: str
     read: Callable[[bytes], T]
     content: bytes | None = None
+    media_type: str = "application/json"
     accepted: frozenset[int] = frozenset({200})
 
 

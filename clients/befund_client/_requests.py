@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, cast
+from urllib.parse import quote, urlencode
 
 import msgspec
 
 from befund.contract import (
     Dataset,
+    DatasetDeleted,
+    DatasetList,
+    DatasetPut,
     Gain,
     Health,
     Level,
@@ -18,13 +22,17 @@ from befund.contract import (
     RetrievalOptions,
     RetrieveEvalOptions,
     RetrieveEvalResponse,
+    RunAnswer,
+    RunImported,
+    RunList,
 )
 from befund_client._exchange import Call
 from befund_client._files.source import Loaded
 
 Ranked = str | RankingEntry | Mapping[str, Any]
 RankingLike = Sequence[Ranked] | Mapping[str, float]
-DatasetLike = str | Dataset | Mapping[str, Any] | Loaded[Any]
+GivenDataset = Dataset | Mapping[str, Any] | Loaded[Any]
+DatasetLike = str | GivenDataset
 RankingsLike = Mapping[str, RankingLike] | Loaded[Any]
 
 
@@ -83,6 +91,68 @@ def retrieve_eval_call(body: bytes) -> Call[RetrieveEvalResponse]:
     )
 
 
+def put_dataset_call(name: str, dataset: GivenDataset) -> Call[DatasetPut]:
+    """PUT /datasets/{name}."""
+    given = dataset.value if isinstance(dataset, Loaded) else dataset
+    content = msgspec.json.encode(dict(given) if isinstance(given, Mapping) else given)
+    read = msgspec.json.Decoder(DatasetPut).decode
+    return Call(method="PUT", path=_path("datasets", name), content=content, read=read, accepted=frozenset({200, 201}))
+
+
+def dataset_call(reference: str) -> Call[Dataset]:
+    """GET /datasets/{name}."""
+    return Call(method="GET", path=_path("datasets", reference), read=msgspec.json.Decoder(Dataset).decode)
+
+
+def datasets_call() -> Call[DatasetList]:
+    """GET /datasets."""
+    return Call(method="GET", path="/datasets", read=msgspec.json.Decoder(DatasetList).decode)
+
+
+def delete_dataset_call(reference: str) -> Call[DatasetDeleted]:
+    """DELETE /datasets/{name}."""
+    read = msgspec.json.Decoder(DatasetDeleted).decode
+    return Call(method="DELETE", path=_path("datasets", reference), read=read)
+
+
+def runs_call(limit: int, cursor: str | None) -> Call[RunList]:
+    """GET /runs."""
+    return Call(method="GET", path="/runs" + _page(limit, cursor), read=msgspec.json.Decoder(RunList).decode)
+
+
+def run_call(name: str, limit: int, cursor: str | None) -> Call[RunAnswer]:
+    """GET /runs/{name}."""
+    path = _path("runs", name) + _page(limit, cursor)
+    return Call(method="GET", path=path, read=msgspec.json.Decoder(RunAnswer).decode)
+
+
+def delete_run_call(name: str) -> Call[None]:
+    """DELETE /runs/{name}."""
+    return Call(method="DELETE", path=_path("runs", name), read=_nothing, accepted=frozenset({204}))
+
+
+def delete_question_call(run: str, question_id: str) -> Call[None]:
+    """DELETE /runs/{name}/questions/{id}."""
+    path = _path("runs", run, "questions", question_id)
+    return Call(method="DELETE", path=path, read=_nothing, accepted=frozenset({204}))
+
+
+def export_run_call(name: str) -> Call[bytes]:
+    """GET /runs/{name}/bundle."""
+    return Call(method="GET", path=_path("runs", name, "bundle"), read=bytes)
+
+
+def import_run_call(name: str, bundle: bytes, *, replace_run: bool) -> Call[RunImported]:
+    """PUT /runs/{name}/bundle."""
+    return Call(
+        method="PUT",
+        path=_path("runs", name, "bundle") + ("?replace_run=true" if replace_run else ""),
+        content=bundle,
+        media_type="application/x-ndjson",
+        read=msgspec.json.Decoder(RunImported).decode,
+    )
+
+
 def post_call(path: str, body: bytes) -> Call[bytes]:
     """POST to any path with the answer's bytes as they came."""
     return Call(method="POST", path=path, content=body, read=bytes)
@@ -97,6 +167,19 @@ def ready_call() -> Call[Readiness]:
     """GET /readyz; "not ready" is an answer here, neither an error nor a reason to ask again."""
     decoder = msgspec.json.Decoder(Readiness)
     return Call(method="GET", path="/readyz", read=decoder.decode, accepted=frozenset({200, 503}))
+
+
+def _path(*steps: str) -> str:
+    """Write a path; what a step holds is encoded, dots too, since `..` would lead elsewhere."""
+    return "".join("/" + quote(step, safe="@:").replace(".", "%2E") for step in steps)
+
+
+def _page(limit: int, cursor: str | None) -> str:
+    return "?" + urlencode({"limit": limit} | ({} if cursor is None else {"cursor": cursor}))
+
+
+def _nothing(body: bytes) -> None:
+    """There is nothing to read."""
 
 
 def _retrieval(rankings: RankingsLike | RetrievalOptions) -> RetrievalOptions | dict[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 import structlog
@@ -15,20 +15,26 @@ from litestar.types import ControllerRouterHandler
 import befund
 from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
+from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.collections import CollectionsController
+from befund.api.datasets import DatasetController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
+from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
 from befund.core.errors import DependencyError
+from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.datasets import Datasets
+from befund.usecases.runs import Runs, prune, prune_daily
 from befund.usecases.search import SearchParts
 
 EVALUATIONS_AT_ONCE = 2
@@ -40,6 +46,7 @@ LARGEST_BODIES_HELD = 4
 def create_app(
     settings: Settings,
     *,
+    store: Store | None = None,
     checks: Sequence[Check] | None = None,
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
@@ -49,7 +56,8 @@ def create_app(
 
     Args:
         settings: What it runs with.
-        checks: What /readyz asks, instead of everything there is.
+        store: Where data sets and runs are kept, instead of what the settings say. Opened and closed with the app.
+        checks: What /readyz asks beside the store; None for the index.
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
@@ -57,21 +65,31 @@ def create_app(
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
+    store = store or make_store(settings)
+    datasets = Datasets(store, settings.store_content)
     live_search = LiveSearch(settings)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
-    asked = (Check("index", live_search.ready),) if checks is None else tuple(checks)
+    asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         encoded_document(app)
-        live_search.open()
+        await store.open()
         try:
-            yield
+            live_search.open()
+            await datasets.put_bundled()
+            async with _retention(store, settings.retention_days):
+                yield
         finally:
             workers.close()
             await live_search.close()
+            await store.close()
 
-    whole_evaluations = Router("/", route_handlers=[RetrieveController], request_max_body_size=settings.max_body_bytes)
+    whole_evaluations = Router(
+        "/",
+        route_handlers=[RetrieveController, DatasetController, RunController],
+        request_max_body_size=settings.max_body_bytes,
+    )
     # Series start at 0 for every route, so the metrics are made once the routes are known; handlers ask for them later.
     metrics: Metrics
     telemetry: Telemetry
@@ -81,8 +99,15 @@ def create_app(
         dependencies={
             "checks": _given(lambda: Checks(asked)),
             "parts": _given(lambda: live_search.parts),
+            "datasets": _given(lambda: datasets),
+            "runs": _given(lambda: Runs(store, settings.store_content)),
+            "workers": _given(lambda: workers),
             "metrics": _given(lambda: metrics),
-            "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry, live_search.parts, searches)),
+            "evaluation": _given(
+                lambda: RetrieveEvaluation(
+                    workers, telemetry, store, settings.store_content, live_search.parts, searches
+                )
+            ),
         },
         dto=Json,
         exception_handlers=exception_handlers(log_content=settings.log_content),
@@ -98,6 +123,7 @@ def create_app(
         routes=_known_routes(app),
         callers=[key.name for key in settings.api_keys],
         dropped_log_lines=dropped_log_lines,
+        runs=settings.metrics_runs,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
     return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
@@ -160,6 +186,31 @@ class LiveSearch:
             await asyncio.gather(self._static.load(), self._index.collections())
         except DependencyError as error:  # readiness says so until it is over
             structlog.get_logger().error("index", code=error.code, detail=error.detail)
+
+
+def make_store(settings: Settings) -> Store:
+    """The store that the settings name; it is not opened here."""
+    return SqlStore(settings.database_url or settings.data_dir / "befund.sqlite")
+
+
+async def check_store(store: Store) -> None:
+    """Raise DependencyError where the service could not start with this store."""
+    await store.open()
+    await store.close()
+
+
+@asynccontextmanager
+async def _retention(store: Store, days: int | None) -> AsyncIterator[None]:
+    """Delete old runs now and every day; none where runs are kept for ever."""
+    if days is None:
+        yield
+        return
+    await prune(store, days=days, now=time())
+    task = asyncio.create_task(prune_daily(store, days=days, clock=time))
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 def _given(value: Callable[[], Any]) -> Provide:

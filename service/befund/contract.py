@@ -6,6 +6,7 @@ JSON and stay lists here. Ids are opaque and compared exactly.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
@@ -377,6 +378,186 @@ class RetrieveEvalResponse(Response, frozen=True, kw_only=True):
     intervals: IntervalSettings
     config: dict[str, Any]
     run: str | None
+
+
+# Stored data sets and runs
+
+Content = Literal["full", "ids"]
+
+
+class DatasetVersion(Response, frozen=True, kw_only=True):
+    """One version of a stored data set.
+
+    Attributes:
+        version: Hash over everything below that says what the data set is, as `sha256:...`.
+        questions_hash: Hash over the questions, in any order.
+        mapping_hash: Hash over the evidence mapping.
+        generated: Whether the questions were generated rather than written.
+        questions: How many there are.
+        splits: How many by split; those without one are not counted here.
+        behaviors: How many by expected behaviour.
+        content: Whether its texts are kept (`full`), or ids, gold, tags and hashes alone (`ids`).
+        created: When it was first stored, in UTC.
+    """
+
+    version: str
+    questions_hash: str
+    mapping_hash: str
+    generated: bool
+    questions: int
+    splits: dict[str, int]
+    behaviors: dict[str, int]
+    content: Content
+    created: datetime
+
+
+class StoredDataset(Response, frozen=True, kw_only=True):
+    """A stored data set: its versions, the one its name stands for first."""
+
+    name: str
+    versions: list[DatasetVersion]
+
+
+class DatasetList(Response, frozen=True, kw_only=True):
+    """Every stored data set, by name."""
+
+    datasets: list[StoredDataset]
+
+
+class DatasetPut(Response, frozen=True, kw_only=True):
+    """Answer of PUT /datasets/{name}. `created` says whether this content is new under this name."""
+
+    name: str
+    created: bool
+    version: DatasetVersion
+
+
+class DatasetDeleted(Response, frozen=True, kw_only=True):
+    """What was deleted, and the versions (with their texts) that stay because runs were measured on them."""
+
+    name: str
+    versions: list[str]
+    kept_for_runs: list[str]
+
+
+class RetrievalRecord(Response, frozen=True, kw_only=True):
+    """What retrieval gave for one question of a run.
+
+    Attributes:
+        ranking: The whole ranking, best first; null where there was none.
+        relevant: Grade of every judged chunk.
+        evidence: The chunks of each relevant piece of evidence.
+        unmapped: Relevant evidence without a chunk.
+        metrics: Each metric's value; empty for an excluded question, null where a metric is not defined.
+        first_relevant_rank: Rank of the first relevant chunk in the whole ranking.
+        excluded: Why the question was not scored.
+        acl_leaks: Retrieved chunks that the question's role may not read.
+        known_false_positives: Chunks known to be wrong that came back down to the largest k.
+        duplicates: Chunks that came back more than once.
+    """
+
+    ranking: list[Id | RankingEntry] | None
+    relevant: dict[str, float]
+    evidence: dict[str, list[str]]
+    unmapped: list[str]
+    metrics: dict[str, float | None]
+    first_relevant_rank: int | None
+    excluded: Exclusion | None
+    acl_leaks: list[str]
+    known_false_positives: list[str]
+    duplicates: list[str]
+
+
+class RunRecord(Response, frozen=True, kw_only=True):
+    """Everything a run holds about one question. `question_hash` is that of its content in the data set."""
+
+    question_id: str
+    question_hash: str
+    retrieval: RetrievalRecord | None = None
+
+
+class RunDataset(Response, frozen=True, kw_only=True):
+    """The data set version a run was measured on; `name` is what it was called then, null for one sent inline."""
+
+    name: str | None
+    version: DatasetVersion
+
+
+class RunListing(Response, frozen=True, kw_only=True):
+    """A run without its records. `created` and `updated` are the times of its first and last write, in UTC."""
+
+    name: str
+    dataset: RunDataset
+    fingerprint: str
+    questions: int
+    created: datetime
+    updated: datetime
+
+
+class RunList(Response, frozen=True, kw_only=True):
+    """Runs, the last written first. `next` is the cursor of the following page; null on the last."""
+
+    runs: list[RunListing]
+    next: str | None
+
+
+class Usage(Response, frozen=True, kw_only=True):
+    """Tokens and their cost; null where unknown."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class RunSummary(Response, frozen=True, kw_only=True):
+    """A run in figures. Judged rates are over every judged question, retrieval metrics over those eligible for it.
+
+    Attributes:
+        questions: How many questions the run holds.
+        rates: `correct`, `faithful`, `faithful_given_claims`, `behaved`.
+        correct_by_faithful: Questions that are correct and faithful (`tt`), correct and not faithful (`tf`), ...
+        behavior: Expected behaviour, then observed behaviour, to questions.
+        metrics: Means of the retrieval metrics; `unscored` are eligible questions without the metric.
+        diagnoses: Questions by diagnosis.
+        causes: Questions by cause.
+        usage: Tokens and cost of the answers.
+        timings: Milliseconds by stage.
+    """
+
+    questions: int
+    rates: dict[str, Estimate]
+    correct_by_faithful: dict[str, int]
+    behavior: dict[str, dict[str, int]]
+    metrics: dict[str, Estimate]
+    diagnoses: dict[str, Any]
+    causes: dict[str, Any]
+    usage: Usage
+    timings: dict[str, Any]
+
+
+class RunAnswer(RunSummary, frozen=True, kw_only=True):
+    """Answer of GET /runs/{name}: the run, its summary, then its records in the order of the data set, by page.
+
+    `measured` are the options that every write to the run must share; `next` is the cursor of the following page.
+    """
+
+    name: str
+    dataset: RunDataset
+    config: dict[str, Any]
+    measured: dict[str, Any]
+    created: datetime
+    updated: datetime
+    records: list[RunRecord]
+    next: str | None
+
+
+class RunImported(Response, frozen=True, kw_only=True):
+    """Answer of PUT /runs/{name}/bundle."""
+
+    name: str
+    questions: int
+    dataset_version: str
 
 
 # Collections

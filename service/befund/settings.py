@@ -21,6 +21,7 @@ MIB = 1024 * 1024
 Scope = Literal["evaluate", "read", "admin"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogQuestions = Literal["summary", "all"]
+Content = Literal["full", "ids"]
 
 
 class SettingsError(Exception):
@@ -79,6 +80,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         body_timeout_seconds: How long a body may take to arrive.
         shutdown_seconds: How long what was accepted may take to finish after a signal.
         data_dir: Folder of everything the service keeps, made when it is needed.
+        database_url: Where runs and data sets are kept, instead of a SQLite file in `data_dir`.
+        store_content: Whether texts are kept (`full`), or ids, gold and figures alone (`ids`).
+        retention_days: Days after its last write until a run is deleted; None keeps runs for ever.
+        metrics_runs: Runs whose retrieval metrics are shown to Prometheus.
         chroma_url: A Chroma server that holds the index, instead of a folder in `data_dir`.
         embedder: Model of an embedding endpoint, instead of the static vectors that need none.
         embedding_url: Base URL of that endpoint, OpenAI-compatible.
@@ -95,6 +100,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     body_timeout_seconds: int = 300
     shutdown_seconds: int = 25
     data_dir: Path = Path("befund-data")
+    database_url: str | None = None
+    store_content: Content = "full"
+    retention_days: int | None = None
+    metrics_runs: tuple[str, ...] = ("main",)
     chroma_url: str | None = None
     embedder: str | None = None
     embedding_url: str = "https://api.openai.com/v1"
@@ -174,6 +183,9 @@ def redacted(settings: Settings) -> dict[str, str]:
     values: dict[str, object] = {
         **{name: getattr(settings, name) for name in _READERS},
         "api_keys": ",".join(repr(key) for key in settings.api_keys),
+        "database_url": _without_password(settings.database_url or ""),
+        "metrics_runs": ",".join(settings.metrics_runs),
+        "retention_days": settings.retention_days or "",
         "chroma_url": settings.chroma_url or "",
         "embedder": settings.embedder or "",
         "embedding_key": settings.embedding_key or "",
@@ -230,10 +242,39 @@ def _parse_seconds(text: str) -> int:
     return int(text)
 
 
+def _parse_days(text: str) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) < 1:
+        raise ValueError("a whole number of days, at least 1, or nothing to keep runs for ever")
+    return int(text)
+
+
 def _parse_folder(text: str) -> Path:
     if not text or "\0" in text:
         raise ValueError("the path of a folder")
     return Path(text).expanduser()
+
+
+def _parse_database_url(text: str) -> str | None:
+    """Read the address of a database; the driver is chosen here, so that none needs to be named."""
+    if not text:
+        return None
+    for scheme, driver in _DRIVERS.items():
+        if text.startswith(f"{scheme}://") or text.startswith(f"{driver}://"):
+            return f"{driver}://{text.partition('://')[2]}"
+    raise ValueError("sqlite:////absolute/path/of/a/file or postgresql://user:password@host/name")
+
+
+def _parse_names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if len(names) > _MOST_NAMES or not all(re.fullmatch(r"[A-Za-z0-9._-]{1,128}", name) for name in names):
+        raise ValueError(f"at most {_MOST_NAMES} names of letters, digits, dots, lines and underscores, commas between")
+    return names
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:***@", url)
 
 
 def _parse_url(text: str) -> str:
@@ -259,6 +300,8 @@ def _parse_choice(choices: Any) -> Callable[[str], str]:
     return parse
 
 
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
+_MOST_NAMES = 20
 _READERS: dict[str, Callable[[str], Any]] = {
     "listen": parse_address,
     "api_keys": parse_api_keys,
@@ -267,6 +310,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "body_timeout_seconds": _parse_seconds,
     "shutdown_seconds": _parse_seconds,
     "data_dir": _parse_folder,
+    "database_url": _parse_database_url,
+    "store_content": _parse_choice(Content),
+    "retention_days": _parse_days,
+    "metrics_runs": _parse_names,
     "chroma_url": lambda text: _parse_url(text) if text else None,
     "embedder": lambda text: text or None,
     "embedding_url": _parse_url,
@@ -276,22 +323,19 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "log_questions": _parse_choice(LogQuestions),
 }
 
-_SECRET = frozenset({"api_keys", "chroma_url", "embedding_key", "embedding_url"})
+_SECRET = frozenset({"api_keys", "chroma_url", "database_url", "embedding_key", "embedding_url"})
 
 # Names with a meaning elsewhere (the client, the file itself) or reserved for what is not built yet: no typing errors.
 _LATER = frozenset(
     [
         "config",
-        "database_url",
         "judge_model",
         "judge_url",
         "judge_key",
         "judge_concurrency",
         "judge_deadline_seconds",
-        "store_content",
         "url",
         "api_key",
-        "metrics_runs",
         "judges",
         "prices",
         "gates",

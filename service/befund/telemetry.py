@@ -25,12 +25,16 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from befund.contract import QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.core.runs import Figures
 from befund.log_lines import LogLines
 from befund.settings import LogLevel, LogQuestions
 
 ANONYMOUS = "anonymous"
 UNMATCHED = "unmatched"
 OTHER_METHOD = "OTHER"
+INLINE = "inline"
+"""Stands for the name of a data set that was sent with the request: its own name may be anything."""
+SHOWN_CUTOFFS = frozenset({"", "1", "3", "5", "10", "20", "50", "100", "1000"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 """Litestar adds the charset to every text."""
@@ -43,7 +47,7 @@ Log = Callable[..., object]
 
 _HTTP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _STAGE_SECONDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
-_QUIET_LOGGERS = ("chromadb", "httpx", "httpx2", "openai")
+_QUIET_LOGGERS = ("aiosqlite", "alembic", "chromadb", "httpx", "httpx2", "openai")
 
 
 class Metrics:
@@ -54,6 +58,7 @@ class Metrics:
         routes: Route templates with the methods and the success status of each.
         callers: Names of the configured keys.
         dropped_log_lines: Gives how many log lines could not be written.
+        runs: Names of the runs whose figures are shown.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Metrics:
         routes: Iterable[tuple[str, str, int]],
         callers: Iterable[str],
         dropped_log_lines: Callable[[], int] = lambda: 0,
+        runs: Iterable[str] = (),
     ) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -92,6 +98,13 @@ class Metrics:
             "Evaluated questions for which a chunk was retrieved that their role may not read.",
             registry=self.registry,
         )
+        self._runs = frozenset(runs)
+        self._retrieval_metric = Gauge(
+            "befund_retrieval_metric",
+            "Mean of a retrieval metric at the last write to a run that is shown.",
+            ("dataset", "split", "run", "metric"),
+            registry=self.registry,
+        )
         build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
         build_info.labels(version).set(1)
         self._start_at_zero(routes, callers)
@@ -107,6 +120,16 @@ class Metrics:
             if milliseconds is not None:
                 self._retrieval_duration.labels(stage).observe(milliseconds / 1000)
         self._acl_leaks.inc(_questions_with_leak(response))
+
+    def run_measured(self, figures: Figures) -> None:
+        """Show the figures of a run, if it is one of those to be shown, at the cutoffs that are shown."""
+        if figures.run not in self._runs:
+            return
+        dataset = INLINE if figures.dataset is None else figures.dataset
+        split = "all" if figures.split is None else figures.split if figures.dataset else "selected"
+        for metric, estimate in figures.metrics.items():
+            if estimate.value is not None and metric.partition("@")[2] in SHOWN_CUTOFFS:
+                self._retrieval_metric.labels(dataset, split, figures.run, metric).set(estimate.value)
 
     def exposition(self) -> bytes:
         """Everything in the Prometheus text format."""

@@ -2,7 +2,9 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,6 +14,7 @@ import structlog
 from litestar import get
 
 from befund.api.auth import needs
+from befund.api.health import Check
 from befund.app import create_app
 from befund.settings import Settings, parse_api_keys
 from befund.telemetry import configure_logging
@@ -55,6 +58,36 @@ def client() -> httpx.AsyncClient:
 def guarded() -> httpx.AsyncClient:
     """With the keys `ci` (evaluate) and `dashboard` (read)."""
     return connect_to(msgspec.structs.replace(Settings(), api_keys=KEYS))
+
+
+@pytest.fixture
+async def serve_kept(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
+    """Starts apps whose store is a file of this test's; they end with it."""
+    async with AsyncExitStack() as stack:
+
+        async def start(checks: Sequence[Check] = (), **settings: Any) -> httpx.AsyncClient:
+            # Several of them may have the store's folder, but only one the index's: theirs is a server nobody asks.
+            alone = Settings(data_dir=tmp_path / "data", chroma_url="http://127.0.0.1:9")
+            chosen = msgspec.structs.replace(alone, **settings)
+            app: Any = create_app(chosen, checks=checks)
+            await stack.enter_async_context(app.app.lifespan())
+            return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
+
+        yield start
+
+
+@pytest.fixture
+async def kept(serve_kept: Callable[..., Any]) -> httpx.AsyncClient:
+    """Without keys, with a store."""
+    client: httpx.AsyncClient = await serve_kept()
+    return client
+
+
+@pytest.fixture
+async def kept_guarded(serve_kept: Callable[..., Any]) -> httpx.AsyncClient:
+    """With a store and the keys `ci` (evaluate), `dashboard` (read) and `ops` (admin)."""
+    client: httpx.AsyncClient = await serve_kept(api_keys=(*KEYS, *parse_api_keys("ops:ops-secret=admin")))
+    return client
 
 
 @pytest.fixture

@@ -59,8 +59,8 @@ async def test_the_key_is_asked_for_before_the_body_is_looked_at(guarded: httpx.
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/metrics", "/schema", "/schema/openapi.json"])
-async def test_open_paths_need_no_key(guarded: httpx.AsyncClient, path: str) -> None:
-    assert (await guarded.get(path)).status_code == 200
+async def test_open_paths_need_no_key(kept_guarded: httpx.AsyncClient, path: str) -> None:
+    assert (await kept_guarded.get(path)).status_code == 200
 
 
 async def test_a_route_that_declares_no_scope_stops_the_start() -> None:

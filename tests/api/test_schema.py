@@ -55,6 +55,12 @@ def test_the_body_that_stays_bytes_is_described_as_what_it_holds(document: dict[
     assert answer["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/RetrieveEvalResponse"}
 
 
+def test_a_body_of_lines_is_described(document: dict[str, Any]) -> None:
+    operations = document["paths"]["/runs/{name}/bundle"]
+    assert list(operations["put"]["requestBody"]["content"]) == ["application/x-ndjson"]
+    assert list(operations["get"]["responses"]["200"]["content"]) == ["application/x-ndjson"]
+
+
 def test_every_error_of_a_route_is_described_as_a_problem(document: dict[str, Any]) -> None:
     responses = document["paths"]["/retrieve-eval"]["post"]["responses"]
     problems = {status for status, response in responses.items() if "application/problem+json" in response["content"]}

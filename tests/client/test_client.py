@@ -286,7 +286,27 @@ def test_both_clients_have_the_same_verbs() -> None:
     def verbs(kind: type) -> set[str]:
         return {name for name in vars(kind) if not name.startswith("_")}
 
-    assert verbs(Client) == verbs(AsyncClient) == {"close", "health", "post", "ready", "retrieve_eval"}
+    assert (
+        verbs(Client)
+        == verbs(AsyncClient)
+        == {
+            "close",
+            "dataset",
+            "datasets",
+            "delete_dataset",
+            "delete_question",
+            "delete_run",
+            "export_run",
+            "health",
+            "import_run",
+            "post",
+            "put_dataset",
+            "ready",
+            "retrieve_eval",
+            "run",
+            "runs",
+        }
+    )
 
 
 def test_every_option_of_the_contract_can_be_given() -> None:

@@ -84,10 +84,10 @@ def test_a_killed_service_leaves_the_folder_free_and_whole(serve: Serve, data_di
 
 
 def test_a_folder_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "chroma").write_text("a file in place of the index's folder")
     done = subprocess.run(
         [sys.executable, "-m", "befund", "serve", "--port", "0"],
-        env={"BEFUND_DATA_DIR": str(tmp_path / "file")},
+        env={"BEFUND_DATA_DIR": str(tmp_path)},
         cwd=CHECKOUT,
         capture_output=True,
         text=True,

@@ -64,6 +64,7 @@ def test_config_check_prints_the_settings_without_keys(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BEFUND_API_KEYS", "ci:hunter2=evaluate")
+    monkeypatch.setenv("BEFUND_DATA_DIR", "/data")
     assert main(["config", "check"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "BEFUND_LISTEN=127.0.0.1:8080",
@@ -72,7 +73,11 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_MAX_BODY_BYTES=268435456",
         "BEFUND_BODY_TIMEOUT_SECONDS=300",
         "BEFUND_SHUTDOWN_SECONDS=25",
-        "BEFUND_DATA_DIR=befund-data",
+        "BEFUND_DATA_DIR=/data",
+        "BEFUND_DATABASE_URL=",
+        "BEFUND_STORE_CONTENT=full",
+        "BEFUND_RETENTION_DAYS=",
+        "BEFUND_METRICS_RUNS=main",
         "BEFUND_CHROMA_URL=",
         "BEFUND_EMBEDDER=",
         "BEFUND_EMBEDDING_URL=https://api.openai.com/v1",

@@ -108,14 +108,7 @@ def test_unknown_names_are_listed(tmp_path: Path) -> None:
 
 
 def test_names_of_the_contract_not_used_yet_are_known() -> None:
-    names = [
-        "DATABASE_URL",
-        "JUDGE_MODEL",
-        "JUDGE_KEY",
-        "STORE_CONTENT",
-        "URL",
-        "API_KEY",
-    ]
+    names = ["JUDGE_MODEL", "JUDGE_KEY", "URL", "API_KEY"]
     assert load_settings({f"BEFUND_{name}": "x" for name in names}).unknown == ()
 
 
@@ -181,3 +174,51 @@ def test_a_file_nested_deeply_is_an_error_of_the_file(tmp_path: Path, value: str
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "soon", "100000"])
 def test_seconds_are_whole_and_positive(value: str) -> None:
     assert "a whole number of seconds" in problem_with(BEFUND_SHUTDOWN_SECONDS=value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "attribute", "value"),
+    [
+        ("DATA_DIR", "/var/lib/befund", "data_dir", Path("/var/lib/befund")),
+        ("DATABASE_URL", "sqlite:////data/b.sqlite", "database_url", "sqlite+aiosqlite:////data/b.sqlite"),
+        ("DATABASE_URL", "postgresql://u:p@h/b", "database_url", "postgresql+asyncpg://u:p@h/b"),
+        ("DATABASE_URL", "postgresql+asyncpg://u:p@h/b", "database_url", "postgresql+asyncpg://u:p@h/b"),
+        ("DATABASE_URL", "", "database_url", None),
+        ("STORE_CONTENT", "IDS", "store_content", "ids"),
+        ("RETENTION_DAYS", "30", "retention_days", 30),
+        ("RETENTION_DAYS", "", "retention_days", None),
+        ("METRICS_RUNS", "main, nightly", "metrics_runs", ("main", "nightly")),
+        ("METRICS_RUNS", "", "metrics_runs", ()),
+    ],
+)
+def test_what_is_kept_and_where_can_be_set(variable: str, text: str, attribute: str, value: object) -> None:
+    assert getattr(load_settings({f"BEFUND_{variable}": text}).settings, attribute) == value
+
+
+def test_by_default_everything_is_kept_for_ever_in_the_current_folder() -> None:
+    settings = load_settings({}).settings
+    assert (settings.data_dir, settings.database_url) == (Path("befund-data"), None)
+    assert (settings.store_content, settings.retention_days, settings.metrics_runs) == ("full", None, ("main",))
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("DATA_DIR", ""),
+        ("DATABASE_URL", "mysql://u:hunter2@h/b"),
+        ("STORE_CONTENT", "some"),
+        ("RETENTION_DAYS", "0"),
+        ("RETENTION_DAYS", "1.5"),
+        ("METRICS_RUNS", "a b"),
+        ("METRICS_RUNS", ",".join(map(str, range(21)))),
+    ],
+)
+def test_what_cannot_be_kept_is_said_without_a_password(variable: str, text: str) -> None:
+    message = problem_with(**{f"BEFUND_{variable}": text})
+    assert message.startswith(f"BEFUND_{variable}: ")
+    assert "hunter2" not in message
+
+
+def test_the_password_of_the_database_is_not_shown() -> None:
+    shown = redacted(load_settings({"BEFUND_DATABASE_URL": "postgresql://u:hunter2@h/b"}).settings)
+    assert shown["BEFUND_DATABASE_URL"] == "postgresql+asyncpg://u:***@h/b"

@@ -102,6 +102,26 @@ def test_the_wheel_measures(server: Path, files: list[str]) -> None:
     assert '"mrr@3":{"value":0.5' in done.stdout
 
 
+def test_the_wheel_keeps_its_data_set(server: Path, tmp_path: Path) -> None:
+    script = f"""
+import asyncio
+from pathlib import Path
+from befund.adapters.store_sql import SqlStore
+from befund.usecases.datasets import Datasets
+
+async def main():
+    store = SqlStore(Path({str(tmp_path / "befund.sqlite")!r}))
+    await store.open()
+    await Datasets(store, "full").put_bundled()
+    print(len((await store.dataset("teralune")).questions))
+    await store.close()
+
+asyncio.run(main())
+"""
+    done = run(server, "-c", script)
+    assert done.stdout == "120\n", done.stderr
+
+
 def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"befund/py.typed", "befund_client/py.typed", "befund/api/schema.html"} <= set(names)

@@ -17,12 +17,16 @@ _TRACEPARENT = re.compile(
 
 
 class Exchange(Struct):
-    """One request. The middleware makes it, authentication names the caller, logs and problems read it."""
+    """One request. The middleware makes it, authentication names the caller, logs and problems read it.
+
+    `replayed` says that the answer is one that was given before.
+    """
 
     request_id: str
     traceparent: str | None
     trace_id: str | None
     caller: str = ANONYMOUS
+    replayed: bool = False
 
     @classmethod
     def begin(cls, scope: MutableMapping[str, Any]) -> "Exchange":
@@ -50,10 +54,12 @@ class Exchange(Struct):
         return {"request_id": self.request_id, "trace_id": self.trace_id}
 
     def echo(self) -> list[tuple[bytes, bytes]]:
-        """Response headers that give the ids back."""
+        """Response headers that give the ids back, and say whether the answer is an earlier one."""
         headers = [(b"x-request-id", self.request_id.encode())]
         if self.traceparent is not None:
             headers.append((b"traceparent", self.traceparent.encode()))
+        if self.replayed:
+            headers.append((b"idempotency-replayed", b"true"))
         return headers
 
 

@@ -29,6 +29,12 @@ from befund.api.problems import KINDS, MEDIA_TYPE
 
 _REFERENCE = "#/components/schemas/"
 _STATE = "openapi_document"
+_UNPARSED = "unparsed_body"
+
+
+def reads_unparsed(media_type: str) -> dict[str, object]:
+    """Mark a route (in its `opt`) as one that reads its body itself, of this media type."""
+    return {_UNPARSED: media_type}
 
 
 def openapi_config() -> OpenAPIConfig:
@@ -70,6 +76,9 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
     for path, method, handler in _described_routes(app):
         operation = document["paths"][path][method]
         _add_security(operation, handler)
+        if _UNPARSED in handler.opt:
+            content = {handler.opt[_UNPARSED]: {"schema": {"type": "string"}}}
+            operation["requestBody"] = {"required": True, "content": content}
         _add_examples(operation, path)
     return document
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from litestar.types import Receive
 
 from befund.api.problems import CALLER_GONE, Refusal
+from befund.usecases.recording import Wait
 
 T = TypeVar("T")
 
@@ -42,6 +43,16 @@ class Workers:
     def close(self) -> None:
         """Let the threads end with the work they are at."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def wait_on_loop() -> Wait:
+    """From a thread, wait for what the event loop that runs now does."""
+    loop = asyncio.get_running_loop()
+
+    def wait(call: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(call, loop).result()
+
+    return wait
 
 
 async def _unless_caller_goes(job: Future[T], receive: Receive) -> T:

@@ -1,8 +1,8 @@
 """The command `befund`.
 
-Each module of this package is one command and exposes `register(subparsers)`, which adds its parser and sets `run`, a
-function from the parsed arguments to the exit code. Libraries beyond the base installation are imported inside `run`,
-so that `befund --help` is quick and works where only the client is installed.
+Each module of this package without an underscore is one command and exposes `register(subparsers)`, which adds its
+parser and sets `run`, a function from the parsed arguments to the exit code. Libraries beyond the base installation are
+imported inside `run`, so that `befund --help` is quick and works where only the client is installed.
 """
 
 import argparse
@@ -20,7 +20,9 @@ FAILED = 3
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
-_SERVER_LIBRARIES = frozenset({"h11", "litestar", "numpy", "prometheus_client", "structlog", "uvicorn", "uvloop"})
+_SERVER_LIBRARIES = frozenset(
+    {"alembic", "h11", "litestar", "numpy", "prometheus_client", "sqlalchemy", "structlog", "uvicorn", "uvloop"}
+)
 _CLI_LIBRARIES = frozenset({"rich"})
 
 
@@ -62,7 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"befund {befund.__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}").register(subparsers)
+        if not module.name.startswith("_"):
+            import_module(f"{__name__}.{module.name}").register(subparsers)
     return parser
 
 

@@ -200,7 +200,10 @@ def _service() -> Iterator[str]:
         _ended_by_exception(signal.SIGTERM),
         tempfile.TemporaryDirectory() as environ["BEFUND_DATA_DIR"],
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
-        subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=log, text=True) as child,  # noqa: S603  (our own)
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data,
+        subprocess.Popen(  # noqa: S603  (our own)
+            command, env=environ | {"BEFUND_DATA_DIR": data}, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as child,
     ):
         try:
             yield _address(child, log)

@@ -1,6 +1,7 @@
 """`befund serve`: run the service."""
 
 import argparse
+import asyncio
 import os
 import sys
 from typing import Any
@@ -31,7 +32,7 @@ def serve(arguments: argparse.Namespace) -> int:
 
     import structlog
 
-    from befund.app import create_app
+    from befund.app import check_store, create_app, make_store
     from befund.core.errors import DependencyError
     from befund.log_lines import LogLines
     from befund.server import CANNOT_START, CUT_SHORT, run
@@ -41,8 +42,10 @@ def serve(arguments: argparse.Namespace) -> int:
     configure_logging(loaded.settings.log_level, stream=lines)
     for name in loaded.unknown:
         structlog.get_logger().warning("unknown setting", name=name)
-    app = create_app(loaded.settings, dropped_log_lines=lambda: lines.dropped)
     try:
+        store = make_store(loaded.settings)
+        asyncio.run(check_store(store))
+        app = create_app(loaded.settings, store=store, dropped_log_lines=lambda: lines.dropped)
         app.claim()
         code = run(app, loaded.settings.listen, shutdown_seconds=loaded.settings.shutdown_seconds)
     except DependencyError as error:

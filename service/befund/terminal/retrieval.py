@@ -41,7 +41,7 @@ def report(
         width: Columns there are.
     """
     yield from _questions(answer.questions)
-    yield from _metrics(answer, width)
+    yield from metrics_section(answer.metrics, width, note=_interval_note(answer))
     yield from _misses(answer.per_question, texts, largest, width)
     yield from _slices(answer.slices, largest)
     yield from _findings(answer.findings)
@@ -76,23 +76,24 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
     yield section(title, *([grid] if grid.row_count else []), *index_note)
 
 
-def _metrics(answer: RetrieveEvalResponse, width: int) -> Iterator[RenderableType]:
+def metrics_section(metrics: Mapping[str, Estimate], width: int, *, note: str) -> Iterator[RenderableType]:
+    """Means with their intervals: a table of those with a cutoff, one of the others; nothing where there are none."""
     families: dict[str, dict[int, Estimate]] = {}
     single: dict[str, Estimate] = {}
-    for name, estimate in answer.metrics.items():
+    for name, estimate in metrics.items():
         family, _, cutoff = name.partition("@")
         if cutoff.isdecimal():
             families.setdefault(family, {})[int(cutoff)] = estimate
         else:
             single[name] = estimate
     cutoffs = sorted({cutoff for estimates in families.values() for cutoff in estimates})
-    with_intervals = any(estimate.ci for estimate in answer.metrics.values())
+    with_intervals = any(estimate.ci for estimate in metrics.values())
     columns = max(1, (width - FAMILY_WIDTH - N_WIDTH) // (INTERVAL_WIDTH if with_intervals else VALUE_WIDTH))
     parts = [_metric_table(families, cutoffs[at : at + columns]) for at in range(0, len(cutoffs), columns)]
     if single:
         parts.append(_single_table(single))
     if parts:
-        yield section("Metrics", *parts, Text(_interval_note(answer)))
+        yield section("Metrics", *parts, Text(note))
 
 
 def _metric_table(families: Mapping[str, Mapping[int, Estimate]], cutoffs: Sequence[int]) -> Table:
@@ -205,6 +206,14 @@ def _findings(findings: Sequence[Finding]) -> Iterator[RenderableType]:
 def _finding(finding: Finding) -> RenderableType:
     heading = Text.assemble((literal(finding.code), "bold"), f"  {literal(finding.message)}")
     return below(heading, Text(listed(finding.questions))) if finding.questions else heading
+
+
+def plain_table(*headings: str) -> Table:
+    """A table of texts with a line below its headings."""
+    table = _table()
+    for heading in headings:
+        table.add_column(heading)
+    return table
 
 
 def _table() -> Table:

@@ -1,5 +1,6 @@
 """Content hashes: two data sets with the same content have the same hash, however they are written down."""
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -21,17 +22,30 @@ class ContentHash:
         graded = grades if isinstance(grades, dict) else dict.fromkeys(grades, 1.0)
         self._digests[question.id] = sha256(_ENCODER.encode((rest, graded, metadata))).digest()
 
+    def of(self, question: str) -> str:
+        """The hash of one question that was taken in, as `sha256:...`."""
+        return f"sha256:{self._digests[question].hex()}"
+
     def hexdigest(self) -> str:
         """The hash of all questions, as `sha256:...`."""
-        total = sha256()
-        for question in sorted(self._digests):
-            total.update(self._digests[question])
-        return f"sha256:{total.hexdigest()}"
+        return _total(self._digests)
+
+
+def total_hash(hashes: Mapping[str, str]) -> str:
+    """The hash of all questions, from that of each by id."""
+    return _total({question: bytes.fromhex(each.removeprefix("sha256:")) for question, each in hashes.items()})
 
 
 def hash_of(value: Any) -> str:
     """The hash of any JSON value, as `sha256:...`; keys in any order give the same."""
     return f"sha256:{sha256(_ENCODER.encode(value)).hexdigest()}"
+
+
+def _total(digests: Mapping[str, bytes]) -> str:
+    total = sha256()
+    for question in sorted(digests):
+        total.update(digests[question])
+    return f"sha256:{total.hexdigest()}"
 
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")

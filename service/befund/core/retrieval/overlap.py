@@ -2,25 +2,22 @@
 
 from befund.core.retrieval.envelope import (
     LazyDataset,
+    LazyRetrieveEvalRequest,
     read_mapping,
     read_questions,
     read_ranking,
     read_rankings,
-    read_request,
 )
 
 
-def no_known_id(body: bytes) -> bool:
+def no_known_id(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> bool:
     """Whether something was retrieved, and none of it is anyone's gold or in the index; not where neither is known.
 
-    Reads a whole request again, which is why it is asked only where no ranking met its own question's gold.
+    Reads everything again, which is why it is asked only where no ranking met its own question's gold.
     """
-    request = read_request(body)
-    if not isinstance(request.dataset, LazyDataset):
-        return False
     known = set(request.index_chunk_ids or ())
-    known.update(chunk for chunks in read_mapping(request.dataset).values() for chunk in chunks)
-    for question, grades in read_questions(request.dataset.questions):
+    known.update(chunk for chunks in read_mapping(dataset).values() for chunk in chunks)
+    for question, grades in read_questions(dataset.questions):
         known.update(grades, question.non_relevant)
     if not known:
         return False

@@ -1,0 +1,99 @@
+"""The tables of the store. What is JSON is bytes: it is written and read by msgspec, never searched by the database."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+versions = Table(
+    "dataset_versions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("hash", String(71), nullable=False, unique=True),
+    Column("questions_hash", String(71), nullable=False),
+    Column("mapping_hash", String(71), nullable=False),
+    Column("generated", Boolean, nullable=False),
+    Column("evidence_mapping", LargeBinary, nullable=False),
+    Column("questions", Integer, nullable=False),
+    Column("splits", LargeBinary, nullable=False),
+    Column("behaviors", LargeBinary, nullable=False),
+    Column("content", String(4), nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+"""Data set versions by content, whatever they are called. Times are microseconds since 1970, in UTC."""
+
+questions = Table(
+    "dataset_questions",
+    metadata,
+    Column("version_id", Integer, ForeignKey("dataset_versions.id"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("question_id", Text, nullable=False),
+    Column("hash", String(71), nullable=False),
+    Column("json", LargeBinary, nullable=False),
+    Index("dataset_questions_by_id", "version_id", "question_id"),
+)
+
+names = Table(
+    "dataset_names",
+    metadata,
+    Column("name", String(128), primary_key=True),
+    Column("version_id", Integer, ForeignKey("dataset_versions.id"), primary_key=True),
+    Column("turn", Integer, nullable=False),
+)
+"""Which versions a name has; it stands for the one of the highest turn."""
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(128), nullable=False, unique=True),
+    Column("dataset_name", String(128)),
+    Column("version_id", Integer, ForeignKey("dataset_versions.id"), nullable=False, index=True),
+    Column("identity", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False, index=True),
+    sqlite_autoincrement=True,
+)
+"""Ids are never used twice, so that a reader of one run cannot come upon another's records."""
+
+results = Table(
+    "results",
+    metadata,
+    Column("run_id", Integer, ForeignKey("runs.id"), primary_key=True),
+    Column("question_id", Text, primary_key=True),
+    Column("part", String(160), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("question_hash", String(71), nullable=False),
+    Column("json", LargeBinary, nullable=False),
+    Index("results_by_position", "run_id", "position"),
+)
+"""What each part of the service found for each question of a run: one place for all of it."""
+
+measurements = Table(
+    "test_measurements",
+    metadata,
+    Column("dataset_name", String(128), primary_key=True),
+    Column("times", Integer, nullable=False),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("caller", String(128), primary_key=True),
+    Column("key", String(256), primary_key=True),
+    Column("request", String(71), nullable=False),
+    Column("answer", LargeBinary),
+    Column("created", BigInteger, nullable=False, index=True),
+)
+"""Answers to requests that stored something and may come again."""

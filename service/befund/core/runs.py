@@ -1,0 +1,218 @@
+"""Runs: what a run is, when two writes to it differ, what is stored a question, and a run in figures."""
+
+import math
+from array import array
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import repeat
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from befund.contract import Estimate, Exclusion, RunSummary, Usage
+from befund.core.datasets import StoredVersion
+from befund.core.errors import ConflictError
+from befund.core.metrics import Metric
+from befund.core.retrieval.content import hash_of
+from befund.core.retrieval.summary import estimates
+
+KNOWN_KEYS = (
+    "corpus_version",
+    "chunking",
+    "index_version",
+    "embedder",
+    "retrieval",
+    "generator",
+    "prompt",
+    "dataset",
+    "judge",
+    "software",
+)
+"""What a configuration should say."""
+
+RETRIEVAL = "retrieval"
+"""The part of the service that measures retrieval, as records name it."""
+
+CONFIDENCE, SEED = 0.95, 7
+_LONGEST_SHOWN = 60
+
+
+class Identity(Struct, frozen=True, kw_only=True):
+    """What every write to a run must share.
+
+    Attributes:
+        version: Hash of the data set version.
+        config: What was measured, with what the service knows itself.
+        measured: Options that change what a figure means, as the level.
+    """
+
+    version: str
+    config: dict[str, Any]
+    measured: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """One hash for the configuration."""
+        return hash_of(self.config)
+
+
+class Figures(Struct, frozen=True):
+    """Means of a run on a split of a stored data set (None: one sent inline) or on all of it (None)."""
+
+    run: str
+    dataset: str | None
+    split: str | None
+    metrics: Mapping[str, Estimate]
+
+
+class Record(Struct, frozen=True, kw_only=True, gc=False):
+    """What one part of a service (`retrieval`, ...) found for one question of a run.
+
+    Attributes:
+        question_id: The question.
+        question_hash: Hash of its content in the data set.
+        position: Its place in the data set, from 0.
+        part: Which part of the service.
+        json: What it found, on one line.
+    """
+
+    question_id: str
+    question_hash: str
+    position: int
+    part: str
+    json: bytes
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A stored run without its records, of which there may be several a question.
+
+    `key` tells it from a later one of the same name.
+    """
+
+    key: int
+    name: str
+    dataset_name: str | None
+    identity: Identity
+    dataset: StoredVersion
+    questions: int
+    records: int
+    created: datetime
+    updated: datetime
+
+
+class StoredRetrieval(Struct, frozen=True, kw_only=True):
+    """`befund.contract.RetrievalRecord` on its way into the store, its ranking as it came."""
+
+    ranking: Raw | None
+    relevant: Mapping[str, float]
+    evidence: Mapping[str, list[str]]
+    unmapped: list[str]
+    metrics: dict[str, float | None]
+    first_relevant_rank: int | None
+    excluded: Exclusion | None
+    acl_leaks: list[str]
+    known_false_positives: list[str]
+    duplicates: list[str]
+
+
+class _Scored(Struct, frozen=True):
+    """The figures of a stored retrieval, without the rest."""
+
+    metrics: dict[str, float | None]
+    excluded: Exclusion | None
+
+
+def refuse_other(name: str, stored: Identity, sent: Identity) -> None:
+    """Refuse a write that is not the same run.
+
+    Raises:
+        ConflictError: `run-conflict`, naming the first thing that differs.
+    """
+    sides = [
+        {"dataset": each.version, "config": each.config, **({"measured": each.measured} if each.measured else {})}
+        for each in (stored, sent)
+    ]
+    difference = next(_differences(sides[0], sides[1], ""), None)
+    if difference is None:
+        return
+    field, before, now = difference
+    raise ConflictError(
+        "run-conflict",
+        f"Run {name!r} was measured with another {field}: {_shown(before)} there, {_shown(now)} here. Store this "
+        "under another name, or begin the run anew with replace_run.",
+    )
+
+
+def compared(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a configuration makes a run another one: not its hash, nor what its data set is called."""
+    kept = {key: value for key, value in config.items() if key != "fingerprint"}
+    dataset = kept.get("dataset")
+    if isinstance(dataset, dict):
+        kept["dataset"] = {key: value for key, value in dataset.items() if key != "name"}
+    return kept
+
+
+def missing_keys(config: Mapping[str, Any]) -> list[str]:
+    """The known keys that nobody set."""
+    return [key for key in KNOWN_KEYS if config.get(key) in (None, "", {}, [])]
+
+
+class Tally:
+    """Adds up what a run holds, record by record, to its summary."""
+
+    def __init__(self) -> None:
+        self._decoder = msgspec.json.Decoder(_Scored)
+        self._columns: dict[str, array[float]] = {}
+        self._eligible = 0
+
+    def add(self, retrieval: bytes) -> None:
+        """Take in what retrieval found for one question, as stored."""
+        scored = self._decoder.decode(retrieval)
+        if scored.excluded is not None:
+            return
+        for name, value in scored.metrics.items():
+            column = self._columns.setdefault(name, array("d"))
+            column.extend(repeat(math.nan, self._eligible - len(column)))
+            column.append(math.nan if value is None else value)
+        self._eligible += 1
+
+    def summary(self, questions: int) -> RunSummary:
+        """The run in figures; it holds so many questions."""
+        nothing = Estimate(value=None, ci=None, n=0, attempted=0, unscored=0, method="too_few")
+        for column in self._columns.values():
+            column.extend(repeat(math.nan, self._eligible - len(column)))
+        values = {_metric(name): np.frombuffer(column, dtype=np.float64) for name, column in self._columns.items()}
+        return RunSummary(
+            questions=questions,
+            rates=dict.fromkeys(("correct", "faithful", "faithful_given_claims", "behaved"), nothing),
+            correct_by_faithful=dict.fromkeys(("tt", "tf", "ft", "ff"), 0),
+            behavior={},
+            metrics=estimates(values, confidence=CONFIDENCE, seed=SEED),
+            diagnoses={},
+            causes={},
+            usage=Usage(),
+            timings={},
+        )
+
+
+def _metric(name: str) -> Metric:
+    family, _, cutoff = name.partition("@")
+    return Metric(family, int(cutoff) if cutoff else None)
+
+
+def _differences(before: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted(before.keys() | now.keys()):
+            step = f"{path}.{key}" if path else key
+            yield from _differences(before.get(key, UNSET), now.get(key, UNSET), step)
+    elif before != now:
+        yield path, before, now
+
+
+def _shown(value: Any | UnsetType) -> str:
+    if value is UNSET:
+        return "nothing"
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"

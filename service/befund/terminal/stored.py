@@ -1,0 +1,87 @@
+"""Stored runs and data sets on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from befund.contract import RunAnswer, RunDataset, RunListing, RunRecord, StoredDataset
+from befund.terminal.retrieval import metrics_section, plain_table, section
+from befund.terminal.text import counted, listed, short_id, shortened
+
+HASH_SHOWN = len("sha256:") + 8
+LONGEST_CONFIG = 60
+
+
+def runs_table(runs: Sequence[RunListing]) -> Table:
+    """Runs, a line each."""
+    table = plain_table("run", "data set", "questions", "written")
+    for run in runs:
+        table.add_row(
+            Text(short_id(run.name)), Text(_dataset(run.dataset)), Text(f"{run.questions:,}"), Text(_time(run.updated))
+        )
+    return table
+
+
+def datasets_table(datasets: Sequence[StoredDataset]) -> Table:
+    """Data sets, a line a version."""
+    table = plain_table("data set", "version", "questions", "splits", "stored")
+    for dataset in datasets:
+        for i, version in enumerate(dataset.versions):
+            splits = ", ".join(f"{shortened(split, 20)} {number:,}" for split, number in version.splits.items())
+            table.add_row(
+                Text("" if i else short_id(dataset.name)),
+                Text(version.version[len("sha256:") : HASH_SHOWN]),
+                Text(f"{version.questions:,}"),
+                Text(splits),
+                Text(_time(version.created)),
+            )
+    return table
+
+
+def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
+    """Everything a person should see of one run, in sections."""
+    about = Table.grid(padding=(0, 2))
+    about.add_row(Text("data set"), Text(_dataset(run.dataset)))
+    about.add_row(Text("written"), Text(_time(run.updated)))
+    for key, value in run.config.items():
+        if key not in {"dataset", "fingerprint"}:
+            about.add_row(Text(shortened(key, 20)), Text(_value(value)))
+    yield section(f"Run {short_id(run.name)}: {counted(run.questions, 'question')}", about)
+    yield from metrics_section(run.metrics, width, note="Below each value its 95 % interval, from ten questions on.")
+    if run.records:
+        yield section("Questions", _records_table(run.records))
+    if run.next is not None:
+        yield Text(f"and {counted(run.questions - len(run.records), 'more question')} (--limit shows more)")
+
+
+def _records_table(records: Sequence[RunRecord]) -> Table:
+    table = plain_table("question", "first relevant", "on top")
+    for record in records:
+        found = record.retrieval
+        if found is None:
+            continue
+        rank = f"excluded: {found.excluded}" if found.excluded else str(found.first_relevant_rank or "–")
+        top = [entry if isinstance(entry, str) else entry.id for entry in (found.ranking or [])[:3]]
+        table.add_row(Text(short_id(record.question_id)), Text(rank), Text(listed(top, most=3)))
+    return table
+
+
+def _dataset(dataset: RunDataset) -> str:
+    short = dataset.version.version[len("sha256:") : HASH_SHOWN]
+    return f"{'inline' if dataset.name is None else short_id(dataset.name)}@{short}"
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return shortened(text, LONGEST_CONFIG)

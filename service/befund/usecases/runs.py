@@ -1,0 +1,166 @@
+"""Stored runs: listed, read, deleted, and carried between machines."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from befund.contract import (
+    Content,
+    RetrievalRecord,
+    RunAnswer,
+    RunDataset,
+    RunImported,
+    RunList,
+    RunListing,
+    RunRecord,
+    RunSummary,
+)
+from befund.core.bundle import Bundle, bundle_head, question_line, record_line
+from befund.core.errors import DependencyError, MalformedRequestError
+from befund.core.names import read_name
+from befund.core.runs import RETRIEVAL, Record, Run, Tally
+from befund.ports import RunWrite, Store
+from befund.usecases.datasets import described
+
+PORTION = 500
+"""Records read at a time; the event loop is free in between."""
+PRUNED_EVERY = timedelta(days=1)
+
+_RETRIEVAL = msgspec.json.Decoder(RetrievalRecord)
+_CURSOR = re.compile(r"\d{1,18}-\d{1,18}")
+_POSITION = re.compile(r"\d{1,9}")
+
+T = TypeVar("T")
+Compute = Callable[[Callable[[], T]], Awaitable[T]]
+"""Runs off the event loop what takes time."""
+
+
+class Runs(Struct, frozen=True):
+    """What can be done with stored runs; `content` says whether texts are kept of those that come in."""
+
+    store: Store
+    content: Content
+
+    async def every(self, *, limit: int, cursor: str | None) -> RunList:
+        """A page of runs, the last written first."""
+        _check(cursor, _CURSOR)
+        page = await self.store.runs(limit=limit, before=cursor)
+        return RunList(runs=list(map(_listing, page.runs)), next=page.next)
+
+    async def get(self, name: str, *, limit: int, cursor: str | None, compute: Compute[RunSummary]) -> RunAnswer:
+        """One run: its summary, then a page of its records."""
+        _check(cursor, _POSITION)
+        run = await self.store.run(read_name(name))
+        tally, after = Tally(), None if cursor is None else int(cursor)
+        async for record in self._records(run):
+            if record.part == RETRIEVAL:
+                tally.add(record.json)
+        summary = await compute(lambda: tally.summary(run.questions))
+        records = await self.store.records(run, after=after, limit=limit + 1) if limit else []
+        positions = sorted({record.position for record in records})
+        more = len(positions) > limit > 0
+        shown = [record for record in records if not more or record.position < positions[-1]]
+        return RunAnswer(
+            **msgspec.structs.asdict(summary),
+            name=run.name,
+            dataset=_dataset(run),
+            config={**run.identity.config, "fingerprint": run.identity.fingerprint},
+            measured=run.identity.measured,
+            created=run.created,
+            updated=run.updated,
+            records=list(map(_record, shown)),
+            next=str(positions[limit - 1]) if more else None,
+        )
+
+    async def delete(self, name: str) -> None:
+        """Delete a run with all of its records."""
+        await self.store.delete_run(read_name(name))
+
+    async def delete_question(self, name: str, question_id: str) -> None:
+        """Delete what a run holds about one question."""
+        await self.store.delete_question(read_name(name), question_id)
+
+    async def export(self, name: str) -> AsyncIterator[bytes]:
+        """A run as one file of lines; raises before the first line where there is no such run."""
+        run = await self.store.run(read_name(name))
+        edition = await self.store.dataset_version(run.dataset.version.hash)
+        return self._lines(run, [bundle_head(run), *map(question_line, edition.questions)])
+
+    async def put(self, name: str, bundle: Bundle, *, replace: bool) -> RunImported:
+        """Write the records of a bundle to a run, as any write does."""
+        run = bundle.run
+        await self.store.write_run(
+            RunWrite(
+                name=read_name(name),
+                identity=run.identity,
+                dataset_name=run.dataset_name,
+                edition=bundle.edition,
+                records=[bundle.records],
+                replace=replace,
+                created=run.created,
+            )
+        )
+        return RunImported(name=name, questions=len(bundle.records), dataset_version=run.identity.version)
+
+    async def _lines(self, run: Run, first: list[bytes]) -> AsyncIterator[bytes]:
+        yield b"".join(first)
+        async for record in self._records(run):
+            yield record_line(record)
+
+    async def _records(self, run: Run) -> AsyncIterator[Record]:
+        after: int | None = None
+        while portion := await self.store.records(run, after=after, limit=PORTION):
+            for record in portion:
+                yield record
+            after = portion[-1].position
+
+
+async def prune(store: Store, *, days: int, now: float) -> None:
+    """Delete the runs that were last written more than so many days ago."""
+    try:
+        pruned = await store.prune(before=datetime.fromtimestamp(now, UTC) - timedelta(days=days))
+    except DependencyError as error:
+        structlog.get_logger().warning("runs not pruned", detail=error.detail)
+    else:
+        structlog.get_logger().info("runs pruned", runs=pruned, older_than_days=days)
+
+
+async def prune_daily(store: Store, *, days: int, clock: Callable[[], float]) -> None:
+    """Do so a day from now, and every day after."""
+    while True:
+        await asyncio.sleep(PRUNED_EVERY.total_seconds())
+        await prune(store, days=days, now=clock())
+
+
+def _listing(run: Run) -> RunListing:
+    return RunListing(
+        name=run.name,
+        dataset=_dataset(run),
+        fingerprint=run.identity.fingerprint,
+        questions=run.questions,
+        created=run.created,
+        updated=run.updated,
+    )
+
+
+def _dataset(run: Run) -> RunDataset:
+    return RunDataset(name=run.dataset_name, version=described(run.dataset))
+
+
+def _record(record: Record) -> RunRecord:
+    return RunRecord(
+        question_id=record.question_id,
+        question_hash=record.question_hash,
+        retrieval=_RETRIEVAL.decode(record.json),
+    )
+
+
+def _check(cursor: str | None, form: re.Pattern[str]) -> None:
+    if cursor is not None and not form.fullmatch(cursor):
+        raise MalformedRequestError("The cursor cannot be used", "Give `next` of the page before, or none.")
