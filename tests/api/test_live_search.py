@@ -428,3 +428,25 @@ async def test_an_embedding_endpoint_that_is_down_is_503(tmp_path: Path) -> None
         assert (await client.get("/readyz")).status_code == 200
         document = await refused(client, body())
     assert (document["status"], document["type"]) == (503, "/problems/embedder-down")
+
+
+async def test_a_live_search_is_kept_as_a_run_and_answered_once(live: Live) -> None:
+    key = {"idempotency-key": "once"}
+    async with live() as client:
+        first = await client.post("/retrieve-eval", json=body(run="main"), headers=key)
+        again = await client.post("/retrieve-eval", json=body(run="main"), headers=key)
+        run = (await client.get("/runs/main")).json()
+        other = await refused(client, body(run="main", retrieval={"top_k": 2}))
+    assert first.json()["run"] == "main"
+    assert again.content == first.content
+    assert again.headers["idempotency-replayed"] == "true"
+    kept = {record["question_id"]: record["retrieval"]["ranking"] for record in run["records"]}
+    assert kept == {each["id"]: each["retrieved"] for each in first.json()["per_question"]}
+    assert (other["status"], other["type"]) == (409, "/problems/run-conflict")
+
+
+async def test_a_stored_data_set_is_searched_for_by_its_name(live: Live) -> None:
+    async with live() as client:
+        answer = await ask(client, {**body(), "dataset": "teralune", "tags": ["webhooks"]})
+    assert answer["config"]["dataset"]["name"] == "teralune"
+    assert answer["questions"]["excluded"]["index"]
