@@ -1,6 +1,7 @@
 import asyncio
 import json
 import re
+import secrets
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -240,6 +241,17 @@ async def test_a_refused_request_may_come_again_with_its_key(kept: httpx.AsyncCl
     await refused(measure(kept, key="k1", gain="exp2"), 409, "run-conflict")
     await kept.delete("/runs/main")
     assert (await measure(kept, key="k1", gain="exp2")).status_code == 200
+
+
+async def test_an_answer_too_long_to_remember_is_given_again_to_the_same_end(kept: httpx.AsyncClient) -> None:
+    questions = [{"id": f"Q{i}", "question": "?", "relevant": ["c1"]} for i in range(600)]
+    rankings = {"rankings": {each["id"]: [secrets.token_hex(24) for _ in range(100)] for each in questions}}
+    body = {"dataset": {"questions": questions}, "retrieval": rankings, "k": [100]}
+    first, second = [await measure(kept, key="k1", **body) for _ in range(2)]
+    assert len(first.content) > 2_000_000
+    assert "idempotency-replayed" not in second.headers
+    assert second.json()["per_question"] == first.json()["per_question"]
+    assert (await kept.get("/runs/main", params={"limit": 0})).json()["questions"] == 600
 
 
 @pytest.mark.parametrize("key", ["x" * 257, "a b"])

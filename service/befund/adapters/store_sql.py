@@ -27,7 +27,7 @@ _HASH = "sha256:"
 
 
 class SqlStore:
-    """`befund.ports.Store` on SQLite or PostgreSQL.
+    """`befund.ports.Store`, which says what each method does, on SQLite or PostgreSQL.
 
     Args:
         place: The file of a SQLite database, or the URL of any database.
@@ -43,17 +43,16 @@ class SqlStore:
         self._most_remembered = most_remembered
 
     async def open(self) -> None:
-        """See `befund.ports.Store`, as for every method."""
         await self._database.open()
 
-    async def close(self) -> None:  # noqa: D102
+    async def close(self) -> None:
         await self._database.close()
 
-    async def ask(self) -> None:  # noqa: D102
+    async def ask(self) -> None:
         async with self._database.reading() as connection:
             await connection.execute(select(versions.c.id).limit(1))
 
-    async def put_dataset(self, name: str, edition: Edition) -> DatasetWritten:  # noqa: D102
+    async def put_dataset(self, name: str, edition: Edition) -> DatasetWritten:
         async with self._database.writing() as connection:
             version_id, created = await self._put_version(connection, edition)
             turn = select(func.coalesce(func.max(names.c.turn), 0) + 1).where(names.c.name == name)
@@ -68,7 +67,7 @@ class SqlStore:
                 )
             return DatasetWritten(StoredVersion(edition.version, created), is_new=not turned.rowcount)
 
-    async def datasets(self) -> dict[str, list[StoredVersion]]:  # noqa: D102
+    async def datasets(self) -> dict[str, list[StoredVersion]]:
         query = (
             select(names.c.name, *versions.c)
             .join(versions, versions.c.id == names.c.version_id)
@@ -80,18 +79,18 @@ class SqlStore:
                 found.setdefault(row.name, []).append(_version(row))
         return found
 
-    async def dataset(self, reference: str) -> Edition:  # noqa: D102
+    async def dataset(self, reference: str) -> Edition:
         async with self._database.reading() as connection:
             return await _edition(connection, (await self._named(connection, reference))[0])
 
-    async def dataset_version(self, version: str) -> Edition:  # noqa: D102
+    async def dataset_version(self, version: str) -> Edition:
         async with self._database.reading() as connection:
             row = (await connection.execute(select(versions).where(versions.c.hash == version))).one_or_none()
             if row is None:
                 raise NotFoundError("unknown-dataset", f"There is no data set version {version!r} any more.")
             return await _edition(connection, row)
 
-    async def delete_dataset(self, reference: str) -> DatasetRemoved:  # noqa: D102
+    async def delete_dataset(self, reference: str) -> DatasetRemoved:
         async with self._database.writing() as connection:
             name, _, fixed = reference.partition("@")
             rows = await self._named(connection, reference)
@@ -104,7 +103,7 @@ class SqlStore:
         await self._database.forget()
         return DatasetRemoved([row.hash for row in lost], [row.hash for row in lost if row.id in kept])
 
-    async def write_run(  # noqa: D102
+    async def write_run(
         self, write: RunWrite | None, *, answered: Answered | None = None, measured_test_of: str | None = None
     ) -> None:
         async with self._database.writing() as connection:
@@ -117,7 +116,7 @@ class SqlStore:
         if write is not None and write.replace:
             await self._database.forget()
 
-    async def runs(self, *, limit: int, before: str | None = None) -> RunPage:  # noqa: D102
+    async def runs(self, *, limit: int, before: str | None = None) -> RunPage:
         query = _select_runs().order_by(runs.c.updated.desc(), runs.c.id.desc()).limit(limit + 1)
         if before is not None:
             updated, _, run_id = before.partition("-")
@@ -129,14 +128,14 @@ class SqlStore:
             [_run(row) for row in rows[:limit]], None if last is None else f"{last.run_updated}-{last.run_id}"
         )
 
-    async def run(self, name: str) -> Run:  # noqa: D102
+    async def run(self, name: str) -> Run:
         async with self._database.reading() as connection:
             row = (await connection.execute(_select_runs().where(runs.c.name == name))).one_or_none()
         if row is None:
             raise _unknown_run(name)
         return _run(row)
 
-    async def records(self, run: Run, *, after: int | None = None, limit: int) -> list[Record]:  # noqa: D102
+    async def records(self, run: Run, *, after: int | None = None, limit: int) -> list[Record]:
         async with self._database.reading() as connection:
             wanted = [results.c.run_id == run.key, results.c.position > (-1 if after is None else after)]
             page = select(results.c.position).where(*wanted).distinct().order_by(results.c.position).limit(limit)
@@ -156,13 +155,13 @@ class SqlStore:
                 for row in rows
             ]
 
-    async def delete_run(self, name: str) -> None:  # noqa: D102
+    async def delete_run(self, name: str) -> None:
         async with self._database.writing() as connection:
             await _delete_runs(connection, [await _run_id(connection, name)])
             await _sweep(connection)
         await self._database.forget()
 
-    async def delete_question(self, name: str, question_id: str) -> None:  # noqa: D102
+    async def delete_question(self, name: str, question_id: str) -> None:
         async with self._database.writing() as connection:
             run_id = await _run_id(connection, name)
             gone = await connection.execute(
@@ -174,7 +173,7 @@ class SqlStore:
                 )
         await self._database.forget()
 
-    async def answered(self, caller: str, key: str) -> Answered | None:  # noqa: D102
+    async def answered(self, caller: str, key: str) -> Answered | None:
         async with self._database.reading() as connection:
             query = select(answers.c.caller, answers.c.key, answers.c.request, answers.c.answer)
             recent = answers.c.created > self._now() - _microseconds(REMEMBERED)
@@ -182,12 +181,12 @@ class SqlStore:
             row = found.one_or_none()
         return None if row is None else Answered(*row)
 
-    async def test_measurements(self, dataset: str) -> int:  # noqa: D102
+    async def test_measurements(self, dataset: str) -> int:
         async with self._database.reading() as connection:
             query = select(measurements.c.times).where(measurements.c.dataset_name == dataset)
             return (await connection.execute(query)).scalar_one_or_none() or 0
 
-    async def prune(self, *, before: datetime) -> int:  # noqa: D102
+    async def prune(self, *, before: datetime) -> int:
         async with self._database.writing() as connection:
             old = await connection.execute(select(runs.c.id).where(runs.c.updated < _from_datetime(before)))
             ids = list(old.scalars())
