@@ -90,6 +90,12 @@ def bytes_of(file: Path) -> bytes:
     return b"".join(each.read_bytes() for each in sorted(file.parent.iterdir()))
 
 
+def take_away(file: Path, instead: bytes | None) -> None:
+    file.rename(file.with_suffix(".moved"))
+    if instead is not None:
+        file.write_bytes(instead)
+
+
 def damage(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
@@ -372,6 +378,16 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DependencyError, match=r"cannot be made .*BEFUND_DATA_DIR"):
         await SqlStore(tmp_path / "file" / "befund.sqlite").open()
+
+
+@pytest.mark.parametrize("instead", [None, b"", b"another file"])
+async def test_a_file_that_was_taken_away_is_not_written_to(store: SqlStore, file: Path, instead: bytes | None) -> None:
+    await store.write_run(write("main", edition("Q1")))
+    take_away(file, instead)
+    with pytest.raises(DependencyError, match="moved, deleted or replaced"):
+        await store.write_run(write("main", edition("Q1")))
+    with pytest.raises(DependencyError, match="moved, deleted or replaced"):
+        await store.ask()
 
 
 async def test_a_locked_database_is_unavailable_for_now(store: SqlStore, file: Path) -> None:

@@ -175,18 +175,31 @@ def test_a_full_disk_refuses_writes_and_loses_nothing(serve: Serve, small_disk: 
     assert set(marks(url, "after")) == {"m"}
 
 
-def test_a_store_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
-    (tmp_path / "befund.sqlite").write_text("no database " * 1000)
-    done = subprocess.run(
+def start(data: Path) -> subprocess.CompletedProcess[str]:
+    """Run a service that is expected to end at once."""
+    return subprocess.run(
         [sys.executable, "-m", "befund", "serve", "--port", "0"],
-        env={**os.environ, "BEFUND_DATA_DIR": str(tmp_path)},
+        env={**os.environ, "BEFUND_DATA_DIR": str(data)},
         capture_output=True,
         text=True,
         timeout=30,
         check=False,
     )
+
+
+def test_a_store_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "befund.sqlite").write_text("no database " * 1000)
+    done = start(tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines()[-1].startswith("befund: The store failed, its file is no SQLite database")
+
+
+@pytest.mark.parametrize("folder", [".", "new"])
+def test_a_disk_that_may_not_be_written_to_stops_the_start(small_disk: Path, folder: str) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)  # noqa: S607
+    done = start(small_disk / folder)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+    assert done.stderr.startswith("befund: The ")
 
 
 def test_a_large_run_is_kept_in_one_piece(serve: Serve) -> None:

@@ -7,6 +7,7 @@ as the disk keeps its word, a power cut. Deleted content is overwritten, not onl
 import asyncio
 import errno
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -51,11 +52,13 @@ class Database:
         self._url = url
         self._engine = self._make_engine()
         self._turn = asyncio.Lock()
+        self._inode: int | None = None
 
     async def open(self) -> None:
         """Connect and bring the tables up to date; raises DependencyError where that cannot be."""
         if self._file is not None:
             _make_folder(self._file.parent)
+            self._inode = _inode_of_opened(self._file)
         try:
             async with self.writing() as connection:
                 await connection.run_sync(_upgrade)
@@ -77,6 +80,7 @@ class Database:
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
         """A transaction that writes: all of it is safe at its end, or nothing was written."""
+        self.refuse_lost_file()
         # SQLite lets one write and the others try again by luck; in this process they queue up instead.
         async with self._turn:
             with _translated():
@@ -84,6 +88,21 @@ class Database:
                     await connection.execution_options(befund_writes=True)
                     async with connection.begin():
                         yield connection
+
+    def refuse_lost_file(self) -> None:
+        """Raise where the file was taken away: SQLite would write on, into what nobody finds again."""
+        if self._inode is None or self._file is None:
+            return
+        try:
+            there = self._file.stat().st_ino == self._inode
+        except OSError:
+            there = False
+        if not there:
+            raise DependencyError(
+                "store-unavailable",
+                "The store's file was moved, deleted or replaced while the service runs: put it back, or restart the "
+                "service. Nothing was stored.",
+            )
 
     async def forget(self) -> None:
         """Let no copy of what was deleted remain in the write-ahead log.
@@ -154,12 +173,22 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
+def _inode_of_opened(file: Path) -> int:
+    """Open the file, which makes it where it is missing, and say which it is.
+
+    The driver does not get over a file it cannot open: a thread of its own fails after the event loop has ended.
+    """
+    with _translated():
+        sqlite3.connect(file).close()
+        return file.stat().st_ino
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     """Say what a caller and an operator can do about a database that failed."""
     try:
         yield
-    except (SQLAlchemyError, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         said = str(error.orig if isinstance(error, DBAPIError) else error)
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             said = "disk is full"

@@ -49,6 +49,7 @@ class SqlStore:
         await self._database.close()
 
     async def ask(self) -> None:
+        self._database.refuse_lost_file()
         async with self._database.reading() as connection:
             await connection.execute(select(versions.c.id).limit(1))
 
