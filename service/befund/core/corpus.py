@@ -19,7 +19,7 @@ MOST_FIELDS = 100
 LONGEST_NAME = 128
 LONGEST_VALUE = 4096
 LARGEST_INTEGER = 2**63 - 1
-OWN_FIELDS = frozenset({"document", "number", "chunks", "start", "end", "content", "chunking"})
+OWN_FIELDS = frozenset({"document", "number", "chunks", "start", "end", "content"})
 """What Befund itself stores beside a chunk; a document's own fields of these names are left out."""
 
 _CHUNKING = re.compile(r"markdown/([1-9][0-9]{0,8})/(0|[1-9][0-9]{0,8})")
