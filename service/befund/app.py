@@ -15,10 +15,13 @@ from litestar.types import ControllerRouterHandler
 import befund
 from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
+from befund.adapters.front_matter import read_front_matter
+from befund.adapters.splitter import split_markdown
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.collections import CollectionsController
+from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
@@ -29,6 +32,7 @@ from befund.api.workers import Workers
 from befund.core.errors import DependencyError
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.ingest import Ingestion
 from befund.usecases.search import SearchParts
 
 EVALUATIONS_AT_ONCE = 2
@@ -71,16 +75,23 @@ def create_app(
             workers.close()
             await live_search.close()
 
+    ingestion = ingestion_into(live_search.parts)
     whole_evaluations = Router("/", route_handlers=[RetrieveController], request_max_body_size=settings.max_body_bytes)
+    documents = Router(
+        "/",
+        route_handlers=[DocumentsController],
+        request_max_body_size=min(DOCUMENTS_BODY_BYTES, settings.max_body_bytes),
+    )
     # Series start at 0 for every route, so the metrics are made once the routes are known; handlers ask for them later.
     metrics: Metrics
     telemetry: Telemetry
     app = Litestar(
-        [HealthController, MetricsController, CollectionsController, whole_evaluations, *routes],
+        [HealthController, MetricsController, CollectionsController, documents, whole_evaluations, *routes],
         before_request=refuse_other_media_types,
         dependencies={
             "checks": _given(lambda: Checks(asked)),
             "parts": _given(lambda: live_search.parts),
+            "ingestion": _given(lambda: ingestion),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(lambda: RetrieveEvaluation(workers, telemetry, live_search.parts, searches)),
         },
@@ -101,6 +112,11 @@ def create_app(
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
     return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
+
+
+def ingestion_into(parts: SearchParts) -> Ingestion:
+    """What writes Markdown documents into the collections of an index."""
+    return Ingestion(parts.index, parts.embedder, split=split_markdown, front_matter=read_front_matter)
 
 
 class LiveSearch:

@@ -498,9 +498,10 @@ class QuotedEvidence(Request, frozen=True, kw_only=True):
 
 
 class EvidenceMappingRequest(Request, frozen=True, kw_only=True):
-    """Evidence to be found in the chunks of a collection."""
+    """Evidence to be found in the chunks of a collection, and chunk ids to be looked up in it."""
 
-    evidence: list[QuotedEvidence]
+    evidence: list[QuotedEvidence] = []
+    chunks: list[Id] = []
 
 
 class EvidenceMappingResponse(Response, frozen=True, kw_only=True):
@@ -511,12 +512,14 @@ class EvidenceMappingResponse(Response, frozen=True, kw_only=True):
         cut: Evidence whose quote no chunk holds whole; it maps to all chunks it was cut into.
         missing: Evidence whose quote is in no chunk.
         other_document: Of these, where the quote stands in another document than the one named.
+        missing_chunks: The chunks asked for that the collection does not hold.
     """
 
     evidence_mapping: dict[str, list[str]]
     cut: list[str]
     missing: list[str]
     other_document: dict[str, str]
+    missing_chunks: list[str]
 
 
 # Errors, health

@@ -116,6 +116,8 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/retrieve-eval",
         "/collections",
         "/collections/{name}",
+        "/collections/{name}/documents",
+        "/collections/{name}/evidence-mapping",
         "/fail",
         "/too-much",
         "/",

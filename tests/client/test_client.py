@@ -286,7 +286,19 @@ def test_both_clients_have_the_same_verbs() -> None:
     def verbs(kind: type) -> set[str]:
         return {name for name in vars(kind) if not name.startswith("_")}
 
-    assert verbs(Client) == verbs(AsyncClient) == {"close", "health", "post", "ready", "retrieve_eval"}
+    assert (
+        verbs(Client)
+        == verbs(AsyncClient)
+        == {
+            "close",
+            "health",
+            "ingest",
+            "map_evidence",
+            "post",
+            "ready",
+            "retrieve_eval",
+        }
+    )
 
 
 def test_every_option_of_the_contract_can_be_given() -> None:
@@ -301,6 +313,7 @@ def test_the_public_names_are_these() -> None:
         "ConflictError",
         "DatasetFormat",
         "DatasetLike",
+        "DocumentLike",
         "FileError",
         "Loaded",
         "NotFoundError",
@@ -316,6 +329,7 @@ def test_the_public_names_are_these() -> None:
         "read_config",
         "read_dataset",
         "read_ids",
+        "read_mapping",
         "read_rankings",
         "retrieve_eval_body",
     ]

@@ -18,12 +18,13 @@ from befund.core.corpus import (
     flat_metadata,
     plain_newlines,
 )
-from befund.core.errors import ConflictError, ContradictionError, NotFoundError
+from befund.core.errors import ConflictError, ContradictionError, DependencyError, NotFoundError
 from befund.ports import Collection, Embedder, EmbedderIdentity, Index, IndexedChunk, Vectors
 
 DOCUMENTS_AT_ONCE = 64
 CHARACTERS_AT_ONCE = 1_000_000
 LONGEST_ID = 512
+MOST_WAITING = 8
 NO_TEXT = "it has no text"
 
 FrontMatter = Callable[[str], Mapping[Any, Any]]
@@ -59,6 +60,7 @@ class Ingestion:
         self._split = split
         self._front_matter = front_matter
         self._turn = asyncio.Lock()
+        self._waiting = 0
 
     async def ingest(
         self, name: str, request: IngestRequest, *, progress: Progress = lambda done: None
@@ -77,26 +79,35 @@ class Ingestion:
             DependencyError: The index or the embedder is down, damaged or unusable.
         """
         _refuse_contradictions(request)
-        async with self._turn:
-            target = await self._target(name, request)
-            work = _Work(target, _held(await self._index.chunks(name, texts=False)))
-            for documents in _slices(request.documents):
-                await self._bring(documents, work)
-                progress(len(documents))
-            if request.prune or request.replace:
-                named = {document.id for document in request.documents}.union(request.keep)
-                await self._remove([document for document in work.held if document not in named], work)
-            corpus = None if request.more else work.corpus()
-            if work.counts.begun or (corpus != target.collection.corpus and not request.more):
-                await self._index.describe(name, chunking=target.chunking.name, corpus=corpus)
-            return IngestResponse(
-                collection=name,
-                documents=work.counts.response(),
-                chunks=(await self._index.collection(name)).count,
-                embedder=target.embedder.name,
-                chunking=target.chunking.name,
-                corpus=corpus,
-            )
+        if self._waiting == MOST_WAITING:
+            raise DependencyError("ingestion-busy", "Other documents are being ingested. Try again.", retry_after=5)
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._ingest(name, request, progress)
+        finally:
+            self._waiting -= 1
+
+    async def _ingest(self, name: str, request: IngestRequest, progress: Progress) -> IngestResponse:
+        target = await self._target(name, request)
+        work = _Work(target, _held(await self._index.chunks(name, texts=False)))
+        for documents in _slices(request.documents):
+            await self._bring(documents, work)
+            progress(len(documents))
+        if request.prune or request.replace:
+            named = {document.id for document in request.documents}.union(request.keep)
+            await self._remove([document for document in work.held if document not in named], work)
+        corpus = None if request.more else work.corpus()
+        if work.counts.begun or (corpus != target.collection.corpus and not request.more):
+            await self._index.describe(name, chunking=target.chunking.name, corpus=corpus)
+        return IngestResponse(
+            collection=name,
+            documents=work.counts.response(),
+            chunks=(await self._index.collection(name)).count,
+            embedder=target.embedder.name,
+            chunking=target.chunking.name,
+            corpus=corpus,
+        )
 
     async def _target(self, name: str, request: IngestRequest) -> "_Target":
         """The collection to write to; made where it does not exist, anew where that is asked for or costs nothing."""
