@@ -23,8 +23,9 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "service"))
 
-from befund.adapters.splitter import front_matter_length, split_markdown  # noqa: E402  (needs the path above)
-from befund.core.corpus import Chunk  # noqa: E402
+from befund.adapters.front_matter import read_front_matter  # noqa: E402  (needs the path above)
+from befund.adapters.splitter import front_matter_length, split_markdown  # noqa: E402
+from befund.core.corpus import Chunk, MetadataError  # noqa: E402
 from befund.core.evidence_mapping import Quoted, fold, map_evidence  # noqa: E402
 
 DOCUMENTS = 48
@@ -252,6 +253,10 @@ def _front_matter_problems(path: Path, document: dict[str, Any]) -> Iterator[str
     if not length:
         yield "no front matter"
         return
+    try:
+        read_front_matter(text)
+    except MetadataError as error:
+        yield str(error)
     values: dict[str, Any] = {}
     for line in text[:length].splitlines()[1:-1]:
         key, separator, value = line.partition(": ")

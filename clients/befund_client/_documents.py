@@ -42,38 +42,31 @@ def ingest_calls(
     replace: bool,
     prune: bool,
 ) -> Iterator[IngestCall]:
-    """The requests that bring all documents, in order; each says what those before and after it bring.
+    """The requests that bring all documents, in order; the last says which documents came before it.
 
     Raises:
         TypeError: A document is none.
         ValueError: Two documents have one id.
     """
-    given = [_document(document) for document in documents]
-    ids = [document.id for document in given]
-    if len(set(ids)) < len(ids):
-        twice = next(name for name in ids if ids.count(name) > 1)
-        raise ValueError(f"document {twice!r} is given twice; keep one")
-    begin = 0
-    for encoded in _batches(given):
-        end = begin + len(encoded)
-        is_last = end == len(given)
+    before: list[str] = []
+    for ids, encoded, is_last in _batches(documents):
         body: dict[str, Any] = {"documents": encoded}
         if chunking is not None:
             body["chunking"] = chunking
-        if replace and begin == 0:
-            body |= {"replace": True, "keep": ids[end:]}
-        elif (prune or replace) and is_last:
-            body |= {"prune": True, "keep": ids[:begin]}
+        if replace and not before:
+            body["replace"] = True
         if not is_last:
             body["more"] = True
+        elif replace or prune:
+            body |= {"prune": True, "keep": before}
         call = Call(
             method="POST",
             path=f"/collections/{quote(collection, safe='')}/documents",
             content=msgspec.json.encode(body),
             read=msgspec.json.Decoder(IngestResponse).decode,
         )
-        yield IngestCall(call, len(encoded))
-        begin = end
+        yield IngestCall(call, len(ids))
+        before += ids
 
 
 def together(answers: Sequence[IngestResponse]) -> IngestResponse:
@@ -112,15 +105,22 @@ def _document(given: DocumentLike) -> IngestDocument:
         raise TypeError(f"not a document: {error}") from error
 
 
-def _batches(documents: Sequence[IngestDocument]) -> Iterator[list[msgspec.Raw]]:
-    """The documents as JSON, as many a request as fit; one that is larger goes alone. At least one batch."""
+def _batches(documents: Iterable[DocumentLike]) -> Iterator[tuple[list[str], list[msgspec.Raw], bool]]:
+    """Ids and documents as JSON, as many a request as fit, and whether they are the last; at least one batch."""
+    seen: set[str] = set()
+    ids: list[str] = []
     batch: list[msgspec.Raw] = []
     size = 0
-    for document in documents:
+    for given in documents:
+        document = _document(given)
+        if document.id in seen:
+            raise ValueError(f"document {document.id!r} is given twice; keep one")
+        seen.add(document.id)
         encoded = msgspec.json.encode(document)
         if batch and (len(batch) == DOCUMENTS_A_REQUEST or size + len(encoded) > BYTES_A_REQUEST):
-            yield batch
-            batch, size = [], 0
+            yield ids, batch, False
+            ids, batch, size = [], [], 0
+        ids.append(document.id)
         batch.append(msgspec.Raw(encoded))
         size += len(encoded)
-    yield batch
+    yield ids, batch, True

@@ -441,7 +441,7 @@ class IngestRequest(Request, frozen=True, kw_only=True):
         replace: Make the collection anew where it was made with another embedder or chunking; implies `prune`.
         prune: Remove the documents that this request does not name.
         keep: Ids of documents that `prune` and `replace` leave alone though they are not sent.
-        more: More documents follow in another request: the corpus is not complete yet, and no hash of it is recorded.
+        more: More documents follow in another request: nothing is removed yet, and no hash of the corpus is recorded.
     """
 
     documents: list[IngestDocument]

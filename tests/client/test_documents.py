@@ -72,11 +72,11 @@ def test_pruning_is_for_the_last_request_which_keeps_what_came_before(service: S
     assert (last["prune"], last["keep"]) == (True, ["D1", "D2", "D3", "D4"])
 
 
-def test_replacing_is_for_the_first_request_which_keeps_what_is_to_come(service: Service, ask: Ask) -> None:
+def test_replacing_is_for_the_first_request_and_pruning_for_the_last(service: Service, ask: Ask) -> None:
     service.plays(Reply(body=ingested()))
     ask("ingest", "docs", FIVE, replace=True)
     first, middle, last = bodies(service)
-    assert (first["replace"], first["keep"]) == (True, ["D3", "D4", "D5"])
+    assert (first["replace"], first["more"]) == (True, True)
     assert "replace" not in middle | last
     assert (last["prune"], last["keep"]) == (True, ["D1", "D2", "D3", "D4"])
 
@@ -105,14 +105,14 @@ def test_no_documents_are_one_request_so_that_the_service_says_what_that_means(s
     assert bodies(service) == [{"documents": [], "prune": True, "keep": []}]
 
 
-def test_an_id_given_twice_is_refused_before_anything_is_sent(service: Service, ask: Ask) -> None:
+def test_an_id_given_twice_is_refused(service: Service, ask: Ask) -> None:
     with pytest.raises(ValueError, match="'D1' is given twice"):
-        ask("ingest", "docs", [*FIVE, {"id": "D1", "text": "Other."}])
+        ask("ingest", "docs", [{"id": "D1", "text": "One."}, {"id": "D1", "text": "Other."}])
     assert service.asked == []
 
 
 @pytest.mark.parametrize("document", [{"id": "D1"}, {"id": "", "text": "x"}, {"id": 1, "text": "x"}, "D1"])
-def test_what_is_no_document_is_refused_before_anything_is_sent(service: Service, ask: Ask, document: Any) -> None:
+def test_what_is_no_document_is_refused(service: Service, ask: Ask, document: Any) -> None:
     with pytest.raises(TypeError, match="not a document"):
         ask("ingest", "docs", [document])
     assert service.asked == []

@@ -192,6 +192,12 @@ async def test_an_overlap_as_large_as_a_chunk_is_refused(ingest: Ingest) -> None
         await ingest({"D1": SHORT}, chunking={"max_characters": 10, "overlap": 10})
 
 
+async def test_nothing_is_removed_while_more_documents_follow(ingest: Ingest, index: Any) -> None:
+    await ingest({"D1": SHORT, "D2": SHORT})
+    await ingest({"D1": SHORT}, replace=True, more=True)
+    assert set(texts(index)) == {"D1-chunk-1", "D2-chunk-1"}
+
+
 async def test_another_chunking_is_a_conflict(ingest: Ingest, index: Any) -> None:
     await ingest({"D1": LONG})
     before = texts(index)

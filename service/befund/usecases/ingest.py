@@ -94,7 +94,7 @@ class Ingestion:
         for documents in _slices(request.documents):
             await self._bring(documents, work)
             progress(len(documents))
-        if request.prune or request.replace:
+        if (request.prune or request.replace) and not request.more:
             named = {document.id for document in request.documents}.union(request.keep)
             await self._remove([document for document in work.held if document not in named], work)
         corpus = None if request.more else work.corpus()
