@@ -27,6 +27,7 @@ from befund.adapters.front_matter import read_front_matter  # noqa: E402  (needs
 from befund.adapters.splitter import front_matter_length, split_markdown  # noqa: E402
 from befund.core.corpus import Chunk, MetadataError  # noqa: E402
 from befund.core.evidence_mapping import Quoted, fold, map_evidence  # noqa: E402
+from befund.core.near_duplicates import NEAR_DUPLICATE_JACCARD, jaccard, words_of  # noqa: E402
 
 DOCUMENTS = 48
 MARKDOWN_DOCUMENTS = 36
@@ -38,8 +39,6 @@ ELIGIBILITY = {
     "smoke": {"eligible": 13, "behavior": 6, "ground_truth": 0, "mapping": 6},
     "test": {"eligible": 65, "behavior": 16, "ground_truth": 0, "mapping": 14},
 }
-# Two questions in different splits with this share of common words are the same question asked twice.
-NEAR_DUPLICATE_JACCARD = 0.6
 FIXED = {  # question id: expected fact and a chunk that holds it
     "Q001": ("72 hours", "D003-chunk-1"),
     "Q002": ("24 hours", "D004-chunk-1"),
@@ -416,17 +415,11 @@ def check_splits(corpus: Corpus) -> Iterator[str]:
         if number != expected:
             yield f"split {split}: {number} questions, expected {expected}"
     for one, other in product(_of_split(corpus, "smoke"), _of_split(corpus, "test")):
-        share = jaccard(one["question"], other["question"])
+        share = jaccard(words_of(one["question"]), words_of(other["question"]))
         if share >= NEAR_DUPLICATE_JACCARD:
             yield f"{one['id']} and {other['id']}: near-duplicates across splits (Jaccard {share:.2f})"
         elif _evidence_ids(one) & _evidence_ids(other) and one["expected_facts"] == other["expected_facts"]:
             yield f"{one['id']} and {other['id']}: same evidence and same facts across splits"
-
-
-def jaccard(one: str, other: str) -> float:
-    """Share of common words, case and punctuation aside."""
-    first, second = (set(re.findall(r"[\w.:]*\w", text.lower())) for text in (one, other))
-    return len(first & second) / len(first | second) if first | second else 1.0
 
 
 def _evidence_ids(question: dict[str, Any]) -> set[str]:
