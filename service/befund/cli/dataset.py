@@ -124,9 +124,16 @@ def run_map(arguments: argparse.Namespace) -> int:
     mapped, changed = _mapped(dataset, found)
     if arguments.output is not None:
         content: object = mapped.evidence_mapping if arguments.mapping_only else mapped
-        arguments.output.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+        _write(arguments.output, content)
     _print_mapping(arguments, found, dataset.questions, changed=changed)
     return SOUND if found.evidence_mapping else UNSOUND
+
+
+def _write(path: Path, content: object) -> None:
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+    except OSError as error:
+        raise FileError(path, f"cannot be written ({error.strerror})") from error
 
 
 def _mapped(dataset: Dataset, found: EvidenceMappingResponse) -> tuple[Dataset, list[str]]:
