@@ -148,7 +148,7 @@ class Ingestion:
             i, chunk = chunks[position]
             of_document[i].append(chunk)
         records = [
-            _record(each.document, chunk, of=len(written))
+            _record(each, chunk, of=len(written))
             for each, written in zip(cut, of_document, strict=True)
             for chunk in written
         ]
@@ -157,7 +157,7 @@ class Ingestion:
             if not written:
                 await self._skip(SkippedDocument(id=each.document.id, reason=NO_TEXT), work)
                 continue
-            surplus = work.wrote(each.document, [chunk.id for chunk in written])
+            surplus = work.wrote(each, [chunk.id for chunk in written])
             if surplus:
                 await self._index.delete(work.target.name, surplus)
 
@@ -169,8 +169,9 @@ class Ingestion:
             document = Document(id=given.id, text=text, metadata=flat_metadata(said | given.metadata))
         except MetadataError as error:
             return SkippedDocument(id=given.id, reason=str(error))
+        content = document.content
         held = work.held.get(given.id)
-        if held is not None and held.content == document.content:
+        if held is not None and held.content == content:
             return None
         chunking = work.target.chunking
         pieces = self._split(
@@ -181,7 +182,7 @@ class Ingestion:
             return SkippedDocument(id=given.id, reason=NO_TEXT)
         if len(chunks[-1].id) > LONGEST_ID:
             return SkippedDocument(id=given.id, reason=f"its chunks would have ids of over {LONGEST_ID} characters")
-        return _Cut(document, chunks)
+        return _Cut(document, content, chunks)
 
     async def _embed(self, texts: Sequence[str], work: "_Work") -> tuple[list[int], Vectors]:
         """Positions and vectors of the texts that can be embedded; one that cannot spoils only itself."""
@@ -228,9 +229,10 @@ class _Target(Struct, frozen=True):
 
 
 class _Cut(Struct, frozen=True):
-    """A document that is to be written, with its chunks."""
+    """A document that is to be written, its content hash, and its chunks."""
 
     document: Document
+    content: str
     chunks: list[Chunk]
 
 
@@ -277,10 +279,10 @@ class _Work:
         self.held = held
         self.counts = _Counts()
 
-    def wrote(self, document: Document, chunks: list[str]) -> list[str]:
+    def wrote(self, cut: _Cut, chunks: list[str]) -> list[str]:
         """Note a document that was written; gives the chunks of its version before that it has no more."""
-        before = self.held.get(document.id)
-        self.held[document.id] = _Held(chunks, {(document.content, len(chunks))})
+        before = self.held.get(cut.document.id)
+        self.held[cut.document.id] = _Held(chunks, {(cut.content, len(chunks))})
         if before is None:
             self.counts.added += 1
             return []
@@ -303,15 +305,15 @@ def _held(chunks: Sequence[IndexedChunk]) -> dict[str, _Held]:
     return held
 
 
-def _record(document: Document, chunk: Chunk, *, of: int) -> IndexedChunk:
+def _record(cut: _Cut, chunk: Chunk, *, of: int) -> IndexedChunk:
     metadata: dict[str, Value] = {
-        **document.metadata,
-        "document": document.id,
+        **cut.document.metadata,
+        "document": cut.document.id,
         "number": int(chunk.id.rpartition("-")[2]),
         "chunks": of,
         "start": chunk.start,
         "end": chunk.end,
-        "content": document.content,
+        "content": cut.content,
     }
     return IndexedChunk(chunk.id, chunk.text, metadata)
 
