@@ -12,8 +12,12 @@ from typing import Any
 import httpx
 import pytest
 
-from befund_client import Client
+from befund.cli import main
+from befund.contract import RetrievalOptions
+from befund_client import Client, read_dataset
 
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS = ROOT / "data" / "teralune" / "questions.jsonl"
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -66,6 +70,27 @@ def test_the_bundled_corpus_is_36_documents_in_115_chunks(command: Command, serv
     with Client(service) as client:
         wanted = ["D003-chunk-1", "D036-chunk-3", "D037-chunk-1"]
         assert client.map_evidence("teralune_corpus", chunks=wanted).missing_chunks == ["D037-chunk-1"]
+
+
+def test_another_chunking_is_measured_on_equal_terms(service: str, tmp_path: Path) -> None:
+    url = ("--url", service)
+    assert main(["ingest", "--bundled", "--collection", "cut-700", *url]) == 0
+    assert main(["ingest", "--bundled", "--collection", "cut-400", "--max-characters", "400", *url]) == 0
+    answers = {}
+    for name in ("cut-700", "cut-400"):
+        mapped = tmp_path / f"{name}.json"
+        asked = ["--dataset", str(QUESTIONS), "--collection", name, "--output", str(mapped)]
+        assert main(["dataset", "map", *asked, *url]) == 0
+        assert main(["dataset", "check", str(mapped), "--collection", name, *url]) == 0
+        with Client(service) as client:
+            search = RetrievalOptions(collection=name, top_k=10)
+            answers[name] = client.retrieve_eval(read_dataset(mapped), search, k=[10], level="evidence")
+    before, after = answers["cut-700"], answers["cut-400"]
+    assert before.questions.eligible == after.questions.eligible == 78
+    assert [each.id for each in before.per_question] == [each.id for each in after.per_question]
+    assert before.config["dataset"]["questions"] == after.config["dataset"]["questions"]
+    assert before.config["dataset"]["evidence_mapping"] != after.config["dataset"]["evidence_mapping"]
+    assert before.metrics["recall@10"].n == after.metrics["recall@10"].n == 78
 
 
 def test_a_folder_goes_into_the_data_folder_where_no_service_is_named(command: Command, docs: Path) -> None:

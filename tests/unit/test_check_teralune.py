@@ -87,7 +87,7 @@ def test_a_missing_file(folder: Path, capsys: pytest.CaptureFixture[str], name: 
 
 def test_front_matter_that_is_not_yaml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "documents" / "D028-webhook-batching-draft.md"
-    replace(path, 'title: "Draft: batched webhooks"', "title: Draft: batched webhooks")
+    replace(path, 'title: "Draft: batched webhook deliveries"', "title: Draft: batched webhook deliveries")
     assert "D028-webhook-batching-draft.md: the front matter is not YAML" in complaints(folder, capsys)
 
 

@@ -20,8 +20,10 @@ FAILED = 3
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
-_SERVER_LIBRARIES = frozenset({"h11", "litestar", "numpy", "prometheus_client", "structlog", "uvicorn", "uvloop"})
-_CLI_LIBRARIES = frozenset({"rich"})
+_SERVER_LIBRARIES = frozenset(
+    {"h11", "litestar", "numpy", "prometheus_client", "semantic_text_splitter", "structlog", "uvicorn", "uvloop"}
+)
+_CLI_LIBRARIES = frozenset({"rich", "yaml"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,14 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from befund.contract import Dataset, EvidenceMappingResponse, Question, QuotedEvidence
-from befund.core.dataset_check import DatasetReport, Issue, check_dataset, evidence_of, gold_chunks
 from befund.terminal.text import literal
 from befund_client import BefundError, DatasetFormat, FileError, read_dataset, read_mapping
+
+if TYPE_CHECKING:
+    from befund.core.dataset_check import DatasetReport
 
 SOUND, UNSOUND, FAILED = 0, 1, 3
 
@@ -87,6 +89,8 @@ def _add_service(parser: argparse.ArgumentParser) -> None:
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Check, print, and return the exit code."""
+    from befund.core.dataset_check import Issue, check_dataset, gold_chunks
+
     questions: list[Question] = []
     mapping: dict[str, list[str]] = {}
     unreadable: list[Issue] = []
@@ -200,6 +204,8 @@ async def _ask(
 
 
 def _quoted(questions: Iterable[Question]) -> list[QuotedEvidence]:
+    from befund.core.dataset_check import evidence_of
+
     return [
         QuotedEvidence(id=each.id, quote=each.quote, document=each.document)
         for each in evidence_of(questions).values()
@@ -231,6 +237,7 @@ def _print_mapping(
         return
     from rich.text import Text
 
+    from befund.core.dataset_check import evidence_of
     from befund.terminal.console import console
     from befund.terminal.dataset import mapping_report
 
