@@ -15,6 +15,7 @@ from litestar.types import ControllerRouterHandler
 import befund
 from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
+from befund.adapters.folder import FolderError, read_folder
 from befund.adapters.front_matter import read_front_matter
 from befund.adapters.splitter import split_markdown
 from befund.api.arrival import Bodies
@@ -29,7 +30,9 @@ from befund.api.problems import exception_handlers
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
-from befund.core.errors import DependencyError
+from befund.bundled import MissingDataError, bundled
+from befund.contract import IngestRequest
+from befund.core.errors import BefundError, DependencyError
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.ingest import Ingestion
@@ -38,6 +41,8 @@ from befund.usecases.search import SearchParts
 EVALUATIONS_AT_ONCE = 2
 EVALUATION_PLACES = 256
 SEARCHES_AT_ONCE = 8
+CORPUS = "teralune/documents"
+CORPUS_COLLECTION = "teralune_corpus"
 LARGEST_BODIES_HELD = 4
 
 
@@ -48,6 +53,7 @@ def create_app(
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
     dropped_log_lines: Callable[[], int] = lambda: 0,
+    corpus: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -57,6 +63,7 @@ def create_app(
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
+        corpus: Whether the bundled documents are brought into their collection, while it serves already.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
@@ -69,9 +76,12 @@ def create_app(
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         encoded_document(app)
         live_search.open()
+        bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
         try:
             yield
         finally:
+            if bringing is not None:
+                bringing.cancel()
             workers.close()
             await live_search.close()
 
@@ -112,6 +122,19 @@ def create_app(
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
     return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
+
+
+async def bring_corpus(ingestion: Ingestion) -> None:
+    """Bring the bundled documents into their collection; what it holds already is not embedded again."""
+    log = structlog.get_logger()
+    try:
+        folder = await asyncio.to_thread(lambda: read_folder(bundled(CORPUS) / CORPUS))
+        request = IngestRequest(documents=[file.document() for file in folder.files])
+        answer = await ingestion.ingest(CORPUS_COLLECTION, request)
+    except (BefundError, FolderError, MissingDataError) as error:
+        log.error("corpus", detail=str(error))
+        return
+    log.info("corpus", collection=answer.collection, chunks=answer.chunks, added=answer.documents.added)
 
 
 def ingestion_into(parts: SearchParts) -> Ingestion:

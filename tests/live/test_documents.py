@@ -1,7 +1,9 @@
 """Documents into a running service, with the embedder and the index it comes with."""
 
 import json
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -128,3 +130,25 @@ def test_evidence_is_mapped_to_the_chunks_of_a_collection(service: str) -> None:
 def test_evidence_cannot_be_mapped_to_a_collection_that_does_not_exist(service: str) -> None:
     answer = httpx.post(f"{service}/collections/none/evidence-mapping", json={"evidence": []})
     assert (answer.status_code, answer.json()["type"]) == (404, "/problems/unknown-collection")
+
+
+def test_a_service_can_bring_the_bundled_corpus_with_it(serve: Callable[..., Any], tmp_path: Path) -> None:
+    for added in (36, 0):
+        process = serve("--corpus", BEFUND_DATA_DIR=str(tmp_path))
+        assert complete_collection(process.url, "teralune_corpus")["chunks"] == 115
+        waits_its_turn = {"documents": [{"id": "D001", "text": " "}]}
+        httpx.post(f"{process.url}/collections/other/documents", json=waits_its_turn)
+        process.popen.terminate()
+        code, lines = process.end()
+        (logged,) = [json.loads(line) for line in lines if json.loads(line)["event"] == "corpus"]
+        assert (code, logged["chunks"], logged["added"]) == (0, 115, added)
+
+
+def complete_collection(url: str, name: str) -> dict[str, Any]:
+    """Ask until the collection says what its corpus is; each question waits for the index."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        described: dict[str, Any] = httpx.get(f"{url}/collections/{name}").json()
+        if described.get("corpus"):
+            return described
+    raise AssertionError(f"collection {name!r} is not complete: {described}")

@@ -18,6 +18,9 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--port", type=_port, help="port to listen on, instead of the one in BEFUND_LISTEN; 0: a free one"
     )
+    parser.add_argument(
+        "--corpus", action="store_true", help="bring the bundled documents into the collection teralune_corpus"
+    )
     parser.set_defaults(run=serve)
 
 
@@ -41,7 +44,7 @@ def serve(arguments: argparse.Namespace) -> int:
     configure_logging(loaded.settings.log_level, stream=lines)
     for name in loaded.unknown:
         structlog.get_logger().warning("unknown setting", name=name)
-    app = create_app(loaded.settings, dropped_log_lines=lambda: lines.dropped)
+    app = create_app(loaded.settings, dropped_log_lines=lambda: lines.dropped, corpus=arguments.corpus)
     try:
         app.claim()
         code = run(app, loaded.settings.listen, shutdown_seconds=loaded.settings.shutdown_seconds)
