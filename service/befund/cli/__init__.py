@@ -64,7 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"befund {befund.__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}").register(subparsers)
+        if not module.name.startswith("_"):
+            import_module(f"{__name__}.{module.name}").register(subparsers)
     return parser
 
 
