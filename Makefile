@@ -7,8 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: help demo serve test check bench lock openapi clean
 
 help:
-	@echo "make demo    set up, start the service, measure two runs over HTTP, print the tables"
-	@echo "make serve   set up and run the service on 127.0.0.1:8080"
+	@echo "make demo    set up, start the service, measure runs and a live search over HTTP, print the tables"
+	@echo "make serve   set up and run the service on 127.0.0.1:8080, with the bundled documents in it"
 	@echo "make test    set up and run the tests"
 	@echo "make check   set up and run types, lint, import rules, corpus and document checks"
 	@echo "make bench   set up and measure Befund beside its peers (some minutes)"
@@ -19,7 +19,7 @@ demo: $(VENV)/.server
 	$(BIN)/befund demo
 
 serve: $(VENV)/.server
-	$(BIN)/befund serve
+	$(BIN)/befund serve --corpus
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest

@@ -16,14 +16,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "service"))
 
-from befund.adapters.splitter import front_matter_length, split_markdown  # noqa: E402  (needs the path above)
+from befund.adapters.front_matter import read_front_matter  # noqa: E402  (needs the path above)
+from befund.adapters.splitter import front_matter_length, split_markdown  # noqa: E402
+from befund.core.corpus import Chunk, MetadataError  # noqa: E402
+from befund.core.evidence_mapping import Quoted, fold, map_evidence  # noqa: E402
+from befund.core.near_duplicates import NEAR_DUPLICATE_JACCARD, jaccard, words_of  # noqa: E402
 
 DOCUMENTS = 48
 MARKDOWN_DOCUMENTS = 36
@@ -35,8 +39,6 @@ ELIGIBILITY = {
     "smoke": {"eligible": 13, "behavior": 6, "ground_truth": 0, "mapping": 6},
     "test": {"eligible": 65, "behavior": 16, "ground_truth": 0, "mapping": 14},
 }
-# Two questions in different splits with this share of common words are the same question asked twice.
-NEAR_DUPLICATE_JACCARD = 0.6
 FIXED = {  # question id: expected fact and a chunk that holds it
     "Q001": ("72 hours", "D003-chunk-1"),
     "Q002": ("24 hours", "D004-chunk-1"),
@@ -98,16 +100,11 @@ class Corpus:
     answers: list[dict[str, Any]]
     mapping: dict[str, list[str]]
     texts: dict[str, str]  # document id: body
-    chunks: dict[str, str]  # chunk id: text
+    chunks: dict[str, Chunk]
 
 
 class Unreadable(Exception):
     """A file of the corpus is missing or is not what its name says."""
-
-
-def fold(text: str) -> str:
-    """Make one blank of every run of whitespace."""
-    return " ".join(text.split())
 
 
 def document_body(path: Path) -> str:
@@ -128,14 +125,14 @@ def load(folder: Path) -> Corpus:
     """Read every file; raises Unreadable with the file and the line."""
     documents = _json(folder / "documents.json")
     texts: dict[str, str] = {}
-    chunks: dict[str, str] = {}
+    chunks: dict[str, Chunk] = {}
     for path in sorted((folder / "documents").glob("*")):
         try:
             texts[path.name[:4]] = document_body(path)
             if path.suffix == ".md":
                 text = path.read_text(encoding="utf-8")
                 pieces = split_markdown(text, document_id=path.name[:4], max_characters=MAX_CHARACTERS)
-                chunks.update({chunk.id: chunk.text for chunk in pieces})
+                chunks.update({chunk.id: chunk for chunk in pieces})
         except UnicodeDecodeError as error:
             raise Unreadable(f"{path.name}: not UTF-8 ({error.reason} at byte {error.start})") from error
     return Corpus(
@@ -174,28 +171,12 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
 
 def derive_mapping(corpus: Corpus) -> dict[str, list[str]]:
     """Evidence id to the chunks that hold its quote; what no chunk holds is left out."""
-    indexed = {document["id"] for document in corpus.documents if document.get("indexed")}
     quotes = {evidence["id"]: evidence for question in corpus.questions for evidence in question["evidence"]}
-    derived: dict[str, list[str]] = {}
-    for name, evidence in sorted(quotes.items()):
-        if evidence["document"] in indexed:
-            chunks = _chunks_with(evidence["quote"], evidence["document"], corpus.chunks)
-            if chunks:
-                derived[name] = chunks
-    return derived
-
-
-def _chunks_with(quote: str, document: str, chunks: dict[str, str]) -> list[str]:
-    """Find the chunks of a document that hold the quote, or the neighbours between which it was cut."""
-    own = [(name, fold(text)) for name, text in chunks.items() if name.startswith(f"{document}-chunk-")]
-    wanted = fold(quote)
-    whole = [name for name, text in own if wanted in text]
-    if whole:
-        return whole
-    for (first, before), (second, after) in pairwise(own):
-        if wanted in f"{before} {after}":
-            return [first, second]
-    return []
+    quoted = [
+        Quoted(id=name, quote=evidence["quote"], document=evidence["document"])
+        for name, evidence in sorted(quotes.items())
+    ]
+    return map_evidence(quoted, corpus.chunks.values()).chunks
 
 
 def check(corpus: Corpus) -> list[str]:
@@ -271,6 +252,10 @@ def _front_matter_problems(path: Path, document: dict[str, Any]) -> Iterator[str
     if not length:
         yield "no front matter"
         return
+    try:
+        read_front_matter(text)
+    except MetadataError as error:
+        yield str(error)
     values: dict[str, Any] = {}
     for line in text[:length].splitlines()[1:-1]:
         key, separator, value = line.partition(": ")
@@ -299,8 +284,8 @@ def check_chunks(corpus: Corpus) -> Iterator[str]:
     """Their number, and that none is a heading alone."""
     if len(corpus.chunks) != CHUNKS:
         yield f"chunks: {len(corpus.chunks)}, expected {CHUNKS}"
-    for name, text in corpus.chunks.items():
-        if all(not line.strip() or line.startswith("#") for line in text.splitlines()):
+    for name, chunk in corpus.chunks.items():
+        if all(not line.strip() or line.startswith("#") for line in chunk.text.splitlines()):
             yield f"{name}: a heading alone"
 
 
@@ -430,17 +415,11 @@ def check_splits(corpus: Corpus) -> Iterator[str]:
         if number != expected:
             yield f"split {split}: {number} questions, expected {expected}"
     for one, other in product(_of_split(corpus, "smoke"), _of_split(corpus, "test")):
-        share = jaccard(one["question"], other["question"])
+        share = jaccard(words_of(one["question"]), words_of(other["question"]))
         if share >= NEAR_DUPLICATE_JACCARD:
             yield f"{one['id']} and {other['id']}: near-duplicates across splits (Jaccard {share:.2f})"
         elif _evidence_ids(one) & _evidence_ids(other) and one["expected_facts"] == other["expected_facts"]:
             yield f"{one['id']} and {other['id']}: same evidence and same facts across splits"
-
-
-def jaccard(one: str, other: str) -> float:
-    """Share of common words, case and punctuation aside."""
-    first, second = (set(re.findall(r"[\w.:]*\w", text.lower())) for text in (one, other))
-    return len(first & second) / len(first | second) if first | second else 1.0
 
 
 def _evidence_ids(question: dict[str, Any]) -> set[str]:
@@ -475,7 +454,7 @@ def _answer_problems(answer: dict[str, Any], behavior: str, corpus: Corpus) -> I
         chunk, text = entry["id"], entry["text"]
         if chunk not in corpus.chunks:
             yield f"context {chunk}: no such chunk"
-        elif not text or not corpus.chunks[chunk].startswith(text):
+        elif not text or not corpus.chunks[chunk].text.startswith(text):
             yield f"context {chunk}: the text is neither the chunk nor its beginning"
         if chunk not in retrieved:
             yield f"context {chunk}: not among the retrieved"

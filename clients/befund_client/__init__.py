@@ -11,6 +11,7 @@ Needs httpx and msgspec alone. Requests and answers are the types of `befund.con
 
 from befund.contract import RetrievalOptions
 from befund_client._client import AsyncClient, Client
+from befund_client._documents import DocumentLike
 from befund_client._errors import (
     BefundError,
     ConflictError,
@@ -29,6 +30,7 @@ from befund_client._files import (
     read_config,
     read_dataset,
     read_ids,
+    read_mapping,
     read_rankings,
 )
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
@@ -40,6 +42,7 @@ __all__ = [
     "ConflictError",
     "DatasetFormat",
     "DatasetLike",
+    "DocumentLike",
     "FileError",
     "Loaded",
     "NotFoundError",
@@ -55,6 +58,7 @@ __all__ = [
     "read_config",
     "read_dataset",
     "read_ids",
+    "read_mapping",
     "read_rankings",
     "retrieve_eval_body",
 ]

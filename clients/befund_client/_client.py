@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from befund.contract import (
+    ChunkingOptions,
     Dataset,
     DatasetDeleted,
     DatasetList,
     DatasetPut,
+    EvidenceMappingResponse,
     Health,
+    IngestResponse,
+    QuotedEvidence,
     Readiness,
     RetrievalOptions,
     RetrieveEvalResponse,
@@ -20,7 +25,8 @@ from befund.contract import (
     RunImported,
     RunList,
 )
-from befund_client import _requests
+from befund_client import _documents, _requests
+from befund_client._documents import DocumentLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
@@ -126,6 +132,59 @@ class Client:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
 
+    def ingest(
+        self,
+        collection: str,
+        documents: Iterable[DocumentLike],
+        *,
+        chunking: ChunkingOptions | None = None,
+        replace: bool = False,
+        prune: bool = False,
+        progress: Progress = lambda done: None,
+    ) -> IngestResponse:
+        """Bring a collection to hold these documents; those it holds as they are are not embedded again.
+
+        Many documents go in several requests; interrupted, the same call again completes it.
+
+        Args:
+            collection: Its name; it is made if it does not exist.
+            documents: The documents, or the same as plain dicts: `id`, Markdown `text`, and `metadata`.
+            chunking: How to cut them; None means as the collection was cut, else 700 characters without overlap.
+            replace: Make the collection anew where it was made with another embedder or chunking; implies `prune`.
+            prune: Remove documents of the collection that are not among these.
+            progress: Told about documents that are done.
+
+        Raises:
+            ConflictError: The collection was made with another embedder or chunking.
+            ProblemError: The service refused the request for another reason; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+            TypeError: A document is none.
+            ValueError: Two documents have one id.
+        """
+        answers = []
+        calls = _documents.ingest_calls(collection, documents, chunking=chunking, replace=replace, prune=prune)
+        for each in calls:
+            answers.append(self._carry_out(each.call))
+            progress(each.documents)
+        return _documents.together(answers)
+
+    def map_evidence(
+        self, collection: str, evidence: Iterable[QuotedEvidence] = (), *, chunks: Iterable[str] = ()
+    ) -> EvidenceMappingResponse:
+        """Find the chunks of a collection that hold quotes, and which of some chunk ids it does not hold.
+
+        Args:
+            collection: Its name.
+            evidence: What to find.
+            chunks: Ids to look up.
+
+        Raises:
+            NotFoundError: There is no such collection.
+            ProblemError, TransportError, ResponseError: As `retrieve_eval`.
+        """
+        return self._carry_out(_documents.map_evidence_call(collection, evidence, chunks))
+
     def post(self, path: str, body: bytes) -> bytes:
         """Send a JSON body as it stands and return the answer as it came, for callers that keep the wire form."""
         return self._carry_out(_requests.post_call(path, body))
@@ -224,6 +283,30 @@ class AsyncClient:
     async def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return await self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    async def ingest(
+        self,
+        collection: str,
+        documents: Iterable[DocumentLike],
+        *,
+        chunking: ChunkingOptions | None = None,
+        replace: bool = False,
+        prune: bool = False,
+        progress: Progress = lambda done: None,
+    ) -> IngestResponse:
+        """Bring a collection to hold these documents; see `Client.ingest`."""
+        answers = []
+        calls = _documents.ingest_calls(collection, documents, chunking=chunking, replace=replace, prune=prune)
+        for each in calls:
+            answers.append(await self._carry_out(each.call))
+            progress(each.documents)
+        return _documents.together(answers)
+
+    async def map_evidence(
+        self, collection: str, evidence: Iterable[QuotedEvidence] = (), *, chunks: Iterable[str] = ()
+    ) -> EvidenceMappingResponse:
+        """Find the chunks of a collection that hold quotes; see `Client.map_evidence`."""
+        return await self._carry_out(_documents.map_evidence_call(collection, evidence, chunks))
 
     async def post(self, path: str, body: bytes) -> bytes:
         """Send a JSON body as it stands and return the answer as it came."""

@@ -15,12 +15,16 @@ from litestar.types import ControllerRouterHandler
 import befund
 from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
+from befund.adapters.folder import FolderError, read_folder
+from befund.adapters.front_matter import read_front_matter
+from befund.adapters.splitter import split_markdown
 from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
+from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
@@ -29,17 +33,22 @@ from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
-from befund.core.errors import DependencyError
+from befund.bundled import MissingDataError, bundled
+from befund.contract import IngestRequest
+from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.datasets import Datasets
+from befund.usecases.ingest import Ingestion
 from befund.usecases.runs import Runs, prune, prune_daily
 from befund.usecases.search import SearchParts
 
 EVALUATIONS_AT_ONCE = 2
 EVALUATION_PLACES = 256
 SEARCHES_AT_ONCE = 8
+CORPUS = "teralune/documents"
+CORPUS_COLLECTION = "teralune_corpus"
 LARGEST_BODIES_HELD = 4
 
 
@@ -51,6 +60,7 @@ def create_app(
     routes: Sequence[ControllerRouterHandler] = (),
     clock: Callable[[], float] = perf_counter,
     dropped_log_lines: Callable[[], int] = lambda: 0,
+    corpus: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -61,6 +71,7 @@ def create_app(
         routes: Routes beside our own.
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
+        corpus: Whether the bundled documents are brought into their collection, while it serves already.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
@@ -69,18 +80,23 @@ def create_app(
     datasets = Datasets(store, settings.store_content)
     live_search = LiveSearch(settings)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
+    ingestion = ingestion_into(live_search.parts)
     asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         encoded_document(app)
+        bringing: asyncio.Task[None] | None = None
         await store.open()
         try:
             live_search.open()
             await datasets.put_bundled()
+            bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
             async with _retention(store, settings.retention_days):
                 yield
         finally:
+            if bringing is not None:
+                bringing.cancel()
             workers.close()
             await live_search.close()
             await store.close()
@@ -90,11 +106,16 @@ def create_app(
         route_handlers=[RetrieveController, DatasetController, RunController],
         request_max_body_size=settings.max_body_bytes,
     )
+    documents = Router(
+        "/",
+        route_handlers=[DocumentsController],
+        request_max_body_size=min(DOCUMENTS_BODY_BYTES, settings.max_body_bytes),
+    )
     # Series start at 0 for every route, so the metrics are made once the routes are known; handlers ask for them later.
     metrics: Metrics
     telemetry: Telemetry
     app = Litestar(
-        [HealthController, MetricsController, CollectionsController, whole_evaluations, *routes],
+        [HealthController, MetricsController, CollectionsController, documents, whole_evaluations, *routes],
         before_request=refuse_other_media_types,
         dependencies={
             "checks": _given(lambda: Checks(asked)),
@@ -102,6 +123,7 @@ def create_app(
             "datasets": _given(lambda: datasets),
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "workers": _given(lambda: workers),
+            "ingestion": _given(lambda: ingestion),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(
                 lambda: RetrieveEvaluation(
@@ -127,6 +149,24 @@ def create_app(
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
     return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
+
+
+async def bring_corpus(ingestion: Ingestion) -> None:
+    """Bring the bundled documents into their collection; what it holds already is not embedded again."""
+    log = structlog.get_logger()
+    try:
+        folder = await asyncio.to_thread(lambda: read_folder(bundled(CORPUS) / CORPUS))
+        request = IngestRequest(documents=[file.document() for file in folder.files])
+        answer = await ingestion.ingest(CORPUS_COLLECTION, request)
+    except (BefundError, FolderError, MissingDataError) as error:
+        log.error("corpus", detail=str(error))
+        return
+    log.info("corpus", collection=answer.collection, chunks=answer.chunks, added=answer.documents.added)
+
+
+def ingestion_into(parts: SearchParts) -> Ingestion:
+    """What writes Markdown documents into the collections of an index."""
+    return Ingestion(parts.index, parts.embedder, split=split_markdown, front_matter=read_front_matter)
 
 
 class LiveSearch:

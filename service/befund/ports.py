@@ -136,8 +136,8 @@ class Index(Protocol):
         """Which of these chunks the collection holds."""
         ...
 
-    async def chunks(self, name: str, ids: Sequence[str] | None = None) -> list[IndexedChunk]:
-        """These chunks, those that exist (all of them where `ids` is None)."""
+    async def chunks(self, name: str, ids: Sequence[str] | None = None, *, texts: bool = True) -> list[IndexedChunk]:
+        """These chunks, those that exist (all of them where `ids` is None), with their texts or without."""
         ...
 
     async def create(
@@ -164,8 +164,8 @@ class Index(Protocol):
         """Take chunks out; ids it does not hold are passed over."""
         ...
 
-    async def describe(self, name: str, *, chunking: str, corpus: str) -> None:
-        """Record how the collection was made, once all of its chunks are written."""
+    async def describe(self, name: str, *, chunking: str, corpus: str | None) -> None:
+        """Record how the collection was made: its corpus once all chunks are written, None while they are not."""
         ...
 
     async def drop(self, name: str) -> None:

@@ -305,6 +305,8 @@ def test_both_clients_have_the_same_verbs() -> None:
             "retrieve_eval",
             "run",
             "runs",
+            "ingest",
+            "map_evidence",
         }
     )
 
@@ -321,6 +323,7 @@ def test_the_public_names_are_these() -> None:
         "ConflictError",
         "DatasetFormat",
         "DatasetLike",
+        "DocumentLike",
         "FileError",
         "Loaded",
         "NotFoundError",
@@ -336,6 +339,7 @@ def test_the_public_names_are_these() -> None:
         "read_config",
         "read_dataset",
         "read_ids",
+        "read_mapping",
         "read_rankings",
         "retrieve_eval_body",
     ]

@@ -284,6 +284,19 @@ def search(*arguments: str) -> int:
     return main(["retrieve-eval", "--dataset", "set.json", "--collection", "docs", *arguments])
 
 
+def test_a_mapping_in_a_file_of_its_own_is_the_data_sets(files: Path, service: Service) -> None:
+    service.plays(Reply(body=measured()))
+    (files / "mapping.json").write_text('{"E1": ["a"]}')
+    assert retrieve_eval("--mapping", "mapping.json", "--url", service.url) == 0
+    assert json.loads(service.asked[0].body)["dataset"]["evidence_mapping"] == {"E1": ["a"]}
+
+
+def test_a_mapping_for_a_stored_data_set_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "mapping.json").write_text('{"E1": ["a"]}')
+    assert main(["retrieve-eval", "--dataset", "stored", "--rankings", "run.json", "--mapping", "mapping.json"]) == 3
+    assert "a stored set has its own" in capsys.readouterr().err
+
+
 def test_a_collection_is_searched_by_the_service(files: Path, service: Service) -> None:
     service.plays(Reply(body=measured()), Reply(body=measured()))
     assert search("--url", service.url, "--k", "1,5") == 0
@@ -296,7 +309,6 @@ def test_a_collection_is_searched_by_the_service(files: Path, service: Service) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "--collection is searched by a service: name it with --url or BEFUND_URL"),
         (["--index-chunk-ids", "ids.json"], "belong to --rankings"),
         (["--rankings-format", "json"], "belong to --rankings"),
     ],

@@ -62,7 +62,7 @@ def printed() -> str:
 def halves(printed: str) -> list[str]:
     """What is printed of the TREC run and of the JSON run."""
     _, trec, json_run = re.split(r"^\d\. A .* run with .*$", printed, flags=re.MULTILINE)
-    return [trec, json_run.partition("What next")[0]]
+    return [trec, json_run.partition("3. A live search")[0]]
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +114,27 @@ def test_the_figures_are_those_once_published(halves: list[str]) -> None:
     assert [shown[f"hit_rate@{k}"][0] for k in (3, 5)] == ["0.692", "0.769"]
 
 
+@pytest.fixture(scope="module")
+def live(printed: str) -> str:
+    """What is printed of the live search."""
+    return printed.partition("3. A live search")[2].partition("What next")[0]
+
+
+def test_the_live_search_is_over_the_bundled_documents(live: str) -> None:
+    assert "Ingested: 36 documents in 115 chunks; 12 other files are not read." in live
+    assert "25 questions: 13 measured, 12 excluded" in live
+    assert re.search(r"behavior: .* 6  Q", live)
+    assert re.search(r"mapping: .* 6  Q", live)
+    assert {name for name in figures(live) if name.startswith("hit_rate")} == {f"hit_rate@{k}" for k in (1, 3, 5, 10)}
+
+
+def test_the_commands_of_the_live_search_print_the_same_tables(live: str, tmp_path: Path) -> None:
+    commands = live.partition("The same by hand:\n\n")[2].partition("\n\n")[0]
+    assert commands.startswith("befund ingest --bundled\nbefund retrieve-eval ")
+    out = shell(commands, BEFUND_DATA_DIR=str(tmp_path))
+    assert out[out.index("Read\n", 5) :].strip() == live[live.index("Read\n") :].strip()
+
+
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_question_is_accounted_for(halves: list[str], answers: list[RetrieveEvalResponse], half: int) -> None:
     counts = answers[half].questions
@@ -154,9 +175,9 @@ def curl_in(half: str, service: str) -> str:
     return found["command"].replace("http://127.0.0.1:8080", service)
 
 
-def shell(command: str) -> str:
+def shell(command: str, **more: str) -> str:
     done = subprocess.run(
-        ["/bin/sh", "-euc", command], cwd=ROOT, env=environ(), capture_output=True, text=True, timeout=SECONDS
+        ["/bin/sh", "-euc", command], cwd=ROOT, env=environ(**more), capture_output=True, text=True, timeout=SECONDS
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -85,6 +85,12 @@ def test_a_missing_file(folder: Path, capsys: pytest.CaptureFixture[str], name: 
     assert complaints(folder, capsys) == f"{name}: missing\n"
 
 
+def test_front_matter_that_is_not_yaml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "documents" / "D028-webhook-batching-draft.md"
+    replace(path, 'title: "Draft: batched webhook deliveries"', "title: Draft: batched webhook deliveries")
+    assert "D028-webhook-batching-draft.md: the front matter is not YAML" in complaints(folder, capsys)
+
+
 def test_a_line_that_is_not_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     replace(folder / "questions.jsonl", '{"id": "Q002"', '{"id": "Q002')
     assert "questions.jsonl:2: not JSON" in complaints(folder, capsys)

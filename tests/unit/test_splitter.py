@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from befund.adapters.splitter import DEFAULT_MAX_CHARACTERS, Chunk, front_matter_length, split_markdown
+from befund.adapters.splitter import SECTION_CHARACTERS, front_matter_length, split_markdown
+from befund.core.corpus import DEFAULT_MAX_CHARACTERS, Chunk
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "data" / "teralune" / "documents"
 SENTENCES = "\n\n".join(f"Paragraph {number} says something about number {number}." for number in range(1, 21))
@@ -134,3 +135,21 @@ def test_real_documents_lose_nothing_and_no_chunk_closes_with_a_heading(max_char
             assert not chunk.text.splitlines()[-1].startswith("#")
             end = chunk.end
         assert not source[end:].strip()
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 250_000, "word " * 50_000, "A line of a list.\n" * 14_000, "A paragraph.\n\n" * 18_000]
+)
+def test_a_text_longer_than_a_section_is_cut_like_any_other(text: str) -> None:
+    assert len(text) > 2 * SECTION_CHARACTERS
+    chunks = split_markdown(text, document_id="D001")
+    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(text.split())
+    assert all(chunk.text == text[chunk.start : chunk.end] for chunk in chunks)
+    assert max(len(chunk.text) for chunk in chunks) <= DEFAULT_MAX_CHARACTERS
+
+
+def test_a_heading_stays_with_its_text_where_a_section_ends() -> None:
+    filler = "A paragraph of no interest.\n\n" * (SECTION_CHARACTERS // 29)
+    text = f"{filler[: SECTION_CHARACTERS - 40]}\n\n## Limits\n\nTen devices may be connected to it."
+    (holding,) = [chunk.text for chunk in split_markdown(text, document_id="D001") if "## Limits" in chunk.text]
+    assert "Ten devices" in holding

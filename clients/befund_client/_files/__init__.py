@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import Dataset, RankingEntry
+from befund.contract import Dataset, Id, RankingEntry
 from befund_client._errors import FileError
 from befund_client._files import beir, json_files, tables, trec
-from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id
+from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
 from befund_client._files.source import Loaded, Source, Spot, open_source
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "read_config",
     "read_dataset",
     "read_ids",
+    "read_mapping",
     "read_rankings",
 ]
 
@@ -136,6 +137,23 @@ def read_config(path: FilePath) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise source.error('is no configuration: give a JSON object like {"embedder": "e5"}', 1)
     return value
+
+
+def read_mapping(path: FilePath) -> Loaded[dict[str, list[str]]]:
+    """Read which chunks hold which evidence: `{evidence id: [chunk ids]}`, or a data set or request that has it.
+
+    Raises:
+        FileError: The file holds none; it names the file, the line and what to do.
+    """
+    source = open_source(path)
+    value = source.json(source.text)
+    spot = Spot(source)
+    for name in ("dataset", "evidence_mapping"):
+        if isinstance(value, dict) and isinstance(value.get(name), dict):
+            value, spot = value[name], spot.at(name)
+    if not isinstance(value, dict) or "questions" in value:
+        raise spot.error("holds no evidence mapping: give {evidence id: [chunk ids]}")
+    return Loaded(convert(value, dict[Id, list[Id]], spot, "evidence mapping"), "json")
 
 
 def _reader(

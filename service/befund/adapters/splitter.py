@@ -9,28 +9,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import pairwise
 
 from semantic_text_splitter import MarkdownSplitter
 
-DEFAULT_MAX_CHARACTERS = 700
+from befund.core.corpus import DEFAULT_MAX_CHARACTERS, Chunk
+
+SECTION_CHARACTERS = 100_000
+"""Longer texts are cut into such sections first: the time to find a paragraph's end grows with the square of it."""
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*?\r?\n)??---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _ATX_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _SETEXT_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """A piece of one document, with its place in the text it was cut from: `text == source[start:end]`."""
-
-    id: str
-    document: str
-    text: str
-    start: int
-    end: int
 
 
 def split_markdown(
@@ -52,8 +44,13 @@ def split_markdown(
         raise ValueError(f"overlap is {overlap}; it must be at least 0 and less than max_characters ({max_characters})")
     offset = front_matter_length(text)
     body = text[offset:]
-    cut = MarkdownSplitter(max_characters, overlap).chunk_indices(body)
-    spans = _keep_headings_with_text(body, [(start, start + len(piece)) for start, piece in cut])
+    splitter = MarkdownSplitter(max_characters, overlap)
+    cut = [
+        (section + start, section + start + len(piece))
+        for section, text_of_section in _sections(body)
+        for start, piece in splitter.chunk_indices(text_of_section)
+    ]
+    spans = _keep_headings_with_text(body, cut)
     return [
         Chunk(
             id=f"{document_id}-chunk-{number}",
@@ -70,6 +67,18 @@ def front_matter_length(text: str) -> int:
     """How many characters of `text` are YAML front matter, its closing line included; 0 when there is none."""
     found = _FRONT_MATTER.match(text)
     return found.end() if found else 0
+
+
+def _sections(body: str) -> Iterator[tuple[int, str]]:
+    """The text, in parts that end between paragraphs, else lines, else words; with where each begins."""
+    start = 0
+    while len(body) - start > SECTION_CHARACTERS:
+        middle, limit = start + SECTION_CHARACTERS // 2, start + SECTION_CHARACTERS
+        ends = (body.rfind(mark, middle, limit) + len(mark) for mark in ("\n\n", "\n", " "))
+        end = next((end for end in ends if end > middle), limit)
+        yield start, body[start:end]
+        start = end
+    yield start, body[start:]
 
 
 def _keep_headings_with_text(body: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -21,9 +21,20 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
 _SERVER_LIBRARIES = frozenset(
-    {"alembic", "h11", "litestar", "numpy", "prometheus_client", "sqlalchemy", "structlog", "uvicorn", "uvloop"}
+    {
+        "alembic",
+        "h11",
+        "litestar",
+        "numpy",
+        "prometheus_client",
+        "semantic_text_splitter",
+        "sqlalchemy",
+        "structlog",
+        "uvicorn",
+        "uvloop",
+    }
 )
-_CLI_LIBRARIES = frozenset({"rich"})
+_CLI_LIBRARIES = frozenset({"rich", "yaml"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""`befund dataset`: store data sets in a service, and see which it has."""
+"""`befund dataset`: check data sets, map their evidence, store them in a service, and see which it has."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 from befund.cli._asking import DONE, add_action, print_json
+from befund.cli._dataset_files import add_check, add_map
 from befund.terminal.text import counted, literal
 from befund_client import Client, DatasetFormat, read_dataset
 
 
 def register(subparsers: Any) -> None:
     """Add the command to the parser."""
-    parser = subparsers.add_parser("dataset", help="store data sets, see which are stored")
+    parser = subparsers.add_parser("dataset", help="check data sets, map their evidence to chunks, store them")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
+    add_check(actions)
+    add_map(actions)
     add_action(actions, "list", list_datasets, "list the stored data sets with their versions")
     put = add_action(actions, "put", put_dataset, "store a data set from a file or a BEIR folder")
     put.add_argument("file", metavar="FILE")

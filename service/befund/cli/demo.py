@@ -1,4 +1,4 @@
-"""`befund demo`: start a service, measure two bundled runs through it, and show how to do the same."""
+"""`befund demo`: start a service, measure bundled runs and a live search through it, show how to do the same."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ chunks come back, how far up, and how sure are the figures?"""
 JSON_WHAT = """\
 Synthetic questions with evidence, its mapping to chunks, and what the index holds: only those to be answered, with \
 all their evidence in the index, are measured; the others are listed with the reason."""
+LIVE_WHAT = """\
+The bundled documents, cut and embedded, in a collection of the service; the questions of the split smoke searched in \
+it. Whose evidence lies in documents that are not indexed is not measured."""
+COLLECTION = "teralune_corpus"
 EXAMPLE = "Q006"
 """The question of the TREC run that the curl command asks; a short one."""
 
@@ -64,14 +68,15 @@ def register(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "demo",
-        help="start a service and measure two bundled runs through it",
-        description="Start a service on a free port, measure two bundled runs through it, print the tables, stop it.",
+        help="start a service, measure two bundled runs and a live search through it",
+        description="Start a service on a free port, measure two bundled runs and a live search through it, print the "
+        "tables, stop it.",
     )
     parser.set_defaults(run=demo)
 
 
 def demo(arguments: argparse.Namespace) -> int:
-    """Show both measurements; the service ends with the command, however that ends."""
+    """Show all measurements; the service ends with the command, however that ends."""
     import befund.server  # noqa: F401  (the service needs the server extra; here its absence is one clear line)
     from befund.terminal.console import console
 
@@ -82,6 +87,7 @@ def demo(arguments: argparse.Namespace) -> int:
             out.print(f"A Befund service runs on {url} until the end of this demonstration.\n")
             for demonstration in shown:
                 _show(demonstration, url, out)
+            _show_live(url, out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
         return FAILED
@@ -89,13 +95,14 @@ def demo(arguments: argparse.Namespace) -> int:
     for command, use in (
         (f"{_own_name()} serve", f"a service of your own; browse {URL}/schema"),
         (f"{_own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
+        (f"{_own_name()} ingest --help", "your own documents into a collection, to be searched live"),
     ):
         out.print(f"  {command}\n    {use}", soft_wrap=True)
     return 0
 
 
 def demonstrations() -> list[Demonstration]:
-    """Both measurements, of the bundled files."""
+    """Both measurements of bundled runs."""
     trec = {"--dataset": "demo/teralune.qrels", "--queries": "teralune/questions.jsonl"}
     trec |= {"--rankings": "demo/teralune-bm25.run"}
     run = dict.fromkeys(("--dataset", "--rankings", "--index-chunk-ids"), "demo/smoke_run.json")
@@ -134,6 +141,33 @@ def _show(demonstration: Demonstration, url: str, out: Console) -> None:
     out.print(demonstration.curl(inputs) + "\n", soft_wrap=True)
     with Client(url, transport=httpx.HTTPTransport()) as client:  # a transport of its own passes every proxy by
         answer = client.retrieve_eval(inputs.dataset, inputs.rankings, **inputs.options)
+    retrieve_eval.print_report(answer, inputs, largest=max(given.k), console=out)
+
+
+def _show_live(url: str, out: Console) -> None:
+    """Bring the bundled documents into the service, and measure what it finds in them."""
+    import httpx
+
+    from befund.adapters.folder import read_folder
+
+    paths = {"--dataset": "teralune/questions.jsonl", "--mapping": "teralune/evidence_mapping.json"}
+    data = bundled(*paths.values(), "teralune/documents")
+    options = {option: _near(data / file) for option, file in paths.items()}
+    options |= {"--collection": COLLECTION, "--split": "smoke", "--k": "1,3,5,10"}
+    given = retrieve_eval.parse([word for option in options.items() for word in option])
+    inputs = retrieve_eval.read(given)
+    folder = read_folder(data / "teralune" / "documents")
+    out.print("3. A live search over documents", style="bold")
+    out.print(f"{LIVE_WHAT}\n\nThe same by hand:\n")
+    out.print(f"{_own_name()} ingest --bundled", soft_wrap=True)
+    out.print(_wrapped([_own_name(), "retrieve-eval"], options) + "\n", soft_wrap=True)
+    with Client(url, transport=httpx.HTTPTransport()) as client:
+        done = client.ingest(COLLECTION, (file.document() for file in folder.files))
+        answer = client.retrieve_eval(inputs.dataset, inputs.search or {}, **inputs.options)
+    out.print(
+        f"Ingested: {done.documents.added} documents in {done.chunks} chunks; "
+        f"{sum(folder.others.values())} other files are not read.\n"
+    )
     retrieve_eval.print_report(answer, inputs, largest=max(given.k), console=out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import re
 import sys
@@ -36,6 +37,7 @@ from befund_client import (
     read_config,
     read_dataset,
     read_ids,
+    read_mapping,
     read_rankings,
     retrieve_eval_body,
 )
@@ -143,7 +145,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument("--dataset", required=True, metavar="FILE|NAME", help="a file, a BEIR folder, or a stored set")
     retrieved = inputs.add_mutually_exclusive_group(required=True)
     retrieved.add_argument("--rankings", metavar="FILE", help="what was retrieved for each question")
-    retrieved.add_argument("--collection", metavar="NAME", help="search this collection of the service (--url) instead")
+    retrieved.add_argument("--collection", metavar="NAME", help="search this collection instead")
     inputs.add_argument("--top-k", type=_top_k, metavar="10", help="with --collection: chunks to ask for")
     inputs.add_argument("--where", type=_where, metavar="JSON", help="with --collection: filter on chunks' metadata")
     inputs.add_argument("--format", choices=get_args(DatasetFormat), help="format of the data set, if not told")
@@ -151,6 +153,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument(
         "--queries", metavar="FILE", help="texts of the questions for TREC qrels (JSONL, or id<TAB>text)"
     )
+    inputs.add_argument("--mapping", metavar="FILE", help="the evidence mapping, where another file holds it")
     inputs.add_argument("--index-chunk-ids", metavar="FILE", help="what the index holds: a JSON list, or an id a line")
     inputs.add_argument("--split", help="only this split; in a BEIR folder it names the file in qrels/")
     inputs.add_argument("--tag", action="append", default=[], help="only questions with this tag (may be repeated)")
@@ -237,6 +240,15 @@ def read(arguments: argparse.Namespace) -> Inputs:
         )
         dataset = loaded.value
         files.append(_file_read(arguments.dataset, loaded, counted(len(dataset.questions), "question")))
+    if arguments.mapping is not None:
+        if isinstance(dataset, str):
+            raise UsageError("--mapping goes with a data set in a file; a stored set has its own")
+        mapping = read_mapping(arguments.mapping)
+        merged = {**dataset.evidence_mapping, **mapping.value}
+        dataset = msgspec.structs.replace(dataset, evidence_mapping=merged)
+        files.append(
+            _file_read(arguments.mapping, mapping, counted(len(mapping.value), "mapped piece") + " of evidence")
+        )
     if arguments.collection is not None:
         search = _search(arguments)
         return Inputs(dataset=dataset, rankings={}, search=search, options=_options(arguments), files=files)
@@ -303,7 +315,8 @@ def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
     if arguments.run_name:
         raise UsageError("--run stores a measurement, which needs a service: name it with --url or BEFUND_URL")
     if inputs.search is not None:
-        raise UsageError("--collection is searched by a service: name it with --url or BEFUND_URL")
+        with _progress():
+            return asyncio.run(_search_here(body))
     print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
     try:
         with _progress():
@@ -324,6 +337,17 @@ def _ask(url: str, body: bytes) -> bytes:
         raise UsageError(str(error)) from error
     with client:
         return client.post("/retrieve-eval", body)
+
+
+async def _search_here(body: bytes) -> bytes:
+    from befund.here import service
+    from befund.settings import SettingsError
+
+    try:
+        async with service(None) as client:
+            return await client.post("/retrieve-eval", body)
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
 
 
 def _measure_here(body: bytes) -> bytes:

@@ -19,6 +19,9 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--port", type=_port, help="port to listen on, instead of the one in BEFUND_LISTEN; 0: a free one"
     )
+    parser.add_argument(
+        "--corpus", action="store_true", help="bring the bundled documents into the collection teralune_corpus"
+    )
     parser.set_defaults(run=serve)
 
 
@@ -45,7 +48,7 @@ def serve(arguments: argparse.Namespace) -> int:
     try:
         store = make_store(loaded.settings)
         asyncio.run(check_store(store))
-        app = create_app(loaded.settings, store=store, dropped_log_lines=lambda: lines.dropped)
+        app = create_app(loaded.settings, store=store, dropped_log_lines=lambda: lines.dropped, corpus=arguments.corpus)
         app.claim()
         code = run(app, loaded.settings.listen, shutdown_seconds=loaded.settings.shutdown_seconds)
     except DependencyError as error:

@@ -90,14 +90,14 @@ class ChromaIndex:
             held.update(answer["ids"])
         return frozenset(held)
 
-    async def chunks(self, name: str, ids: Sequence[str] | None = None) -> list[IndexedChunk]:
+    async def chunks(self, name: str, ids: Sequence[str] | None = None, *, texts: bool = True) -> list[IndexedChunk]:
         """These chunks, those that exist, in the order asked for; all of them where `ids` is None."""
         found = await self._sound_one(name)
         if ids is None:
-            return [chunk async for chunk in self._every_chunk(found)]
+            return [chunk async for chunk in self._every_chunk(found, texts=texts)]
         chunks: dict[str, IndexedChunk] = {}
         for part in _parts(list(dict.fromkeys(ids)), PAGE):
-            answer = await self._of(found, "get", ids=part, include=["documents", "metadatas"])
+            answer = await self._of(found, "get", ids=part, include=_included(texts))
             chunks.update((chunk.id, chunk) for chunk in _chunks_of(answer))
         return [chunks[id_] for id_ in ids if id_ in chunks]
 
@@ -157,9 +157,9 @@ class ChromaIndex:
         for part in _parts(list(dict.fromkeys(ids)), PAGE):
             await self._of(found, "delete", ids=part)
 
-    async def describe(self, name: str, *, chunking: str, corpus: str) -> None:
+    async def describe(self, name: str, *, chunking: str, corpus: str | None) -> None:
         """Record how the collection was made."""
-        await self._note(await self._get(name), **{record.CHUNKING: chunking, record.CORPUS: corpus})
+        await self._note(await self._get(name), **{record.CHUNKING: chunking, record.CORPUS: corpus or ""})
 
     async def drop(self, name: str) -> None:
         """Delete the collection, a damaged one too."""
@@ -243,7 +243,7 @@ class ChromaIndex:
         return False
 
     async def _every_chunk(self, found: Any, *, texts: bool = True) -> AsyncIterator[IndexedChunk]:
-        include = ["documents", "metadatas"] if texts else ["metadatas"]
+        include = _included(texts)
         offset = 0
         while True:
             answer = await self._of(found, "get", limit=PAGE, offset=offset, include=include)
@@ -296,6 +296,10 @@ def refuse_pointless(vectors: Vectors) -> None:
     """Refuse vectors without a direction, which Chroma would rank by chance."""
     if vectors.size and not (np.isfinite(vectors).all() and np.any(vectors, axis=1).all()):
         raise ContradictionError("bad-vector", "A vector is zero or has a number that is not finite.")
+
+
+def _included(texts: bool) -> list[str]:
+    return ["documents", "metadatas"] if texts else ["metadatas"]
 
 
 def _record_of(found: Any) -> record.Record:

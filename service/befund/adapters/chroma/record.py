@@ -76,4 +76,4 @@ def _storable(value: object) -> object:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) and value else None
