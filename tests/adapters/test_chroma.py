@@ -189,6 +189,30 @@ async def test_a_filter_nested_too_deeply_is_refused(circle: ChromaIndex) -> Non
         await circle.search("circle", at(0), top_k=1, where=where)
 
 
+@pytest.mark.parametrize(
+    ("where", "limit"),
+    [
+        ({"$and": [{"n": 1}] * 257}, "at most 256 conditions, found 257"),
+        ({"$or": [{"n": {"$gt": 1}}] * 10_000}, "at most 256 conditions, found 10000"),
+        ({"$and": [{"$or": [{"n": 1}, {"n": 2}]}] * 129}, "at most 256 conditions, found 258"),
+        ({"$and": [{"n": {"$in": [1] * 500}}, {"n": {"$nin": [2] * 501}}]}, "at most 1000 values in lists, found 1001"),
+    ],
+)
+async def test_a_filter_with_too_much_in_it_is_refused(circle: ChromaIndex, where: dict[str, Any], limit: str) -> None:
+    with pytest.raises(ContradictionError, match=limit) as caught:
+        await circle.search("circle", at(0), top_k=1, where=where)
+    assert caught.value.code == "bad-filter"
+
+
+async def test_the_largest_filters_are_carried_out(circle: ChromaIndex) -> None:
+    for where in (
+        {"$or": [{"n": number} for number in range(256)]},
+        {"n": {"$in": list(range(1_000))}},
+        {"$and": [{"n": {"$in": [1, 2, 3]}}] * 256},
+    ):
+        assert [len(hits) for hits in await circle.search("circle", at(0), top_k=4, where=where)] == [3]
+
+
 async def test_vectors_of_another_dimension_are_a_conflict_naming_both(circle: ChromaIndex) -> None:
     three = np.ones((1, 3), dtype=np.float32)
     with pytest.raises(ConflictError, match=r"vectors of 2 numbers; those given have 3") as caught:

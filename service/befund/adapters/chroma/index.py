@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from befund.adapters.chroma import record
+from befund.adapters.chroma import filters, record
 from befund.adapters.chroma.connection import Connection
 from befund.adapters.chroma.failures import bad_filter, bad_name, damaged, translated, unknown_collection
 from befund.core.errors import ConflictError, ContradictionError, DependencyError
@@ -20,9 +20,9 @@ WRITTEN_AT_ONCE = 1_000
 QUERIES_AT_ONCE = 100
 HITS_AT_ONCE = 20_000
 """What one call brings is taken apart on the event loop."""
-MOST_FILTER_LEVELS = 32
 _COLLECTIONS_A_PAGE = 100
 _SAMPLES = 8
+_TOO_LARGE = re.compile(r"Expression tree is too large|too many SQL variables")
 
 
 class ChromaIndex:
@@ -67,8 +67,9 @@ class ChromaIndex:
     ) -> list[list[Hit]]:
         """The nearest chunks of each vector, nearest first."""
         refuse_pointless(vectors)
-        if _nests_deeper(where, MOST_FILTER_LEVELS):
-            raise bad_filter(f"expected at most {MOST_FILTER_LEVELS} levels")
+        too_much = filters.complaint(where)
+        if too_much is not None:
+            raise bad_filter(too_much)
         found = await self._sound_one(name)
         self._refuse_other_dimension(found, vectors.shape[1])
         count: int = await self._of(found, "count")
@@ -254,7 +255,7 @@ class ChromaIndex:
                 return
 
     async def _query(self, found: Any, vectors: Vectors, top_k: int, where: dict[str, Any] | None) -> Any:
-        from chromadb.errors import InvalidArgumentError
+        from chromadb.errors import InternalError, InvalidArgumentError
 
         try:
             return await self._of(
@@ -263,6 +264,8 @@ class ChromaIndex:
         except DependencyError as error:
             if where and isinstance(error.__cause__, ValueError | InvalidArgumentError):
                 raise bad_filter(str(error.__cause__)) from error.__cause__
+            if where and isinstance(error.__cause__, InternalError) and _TOO_LARGE.search(str(error.__cause__)):
+                raise bad_filter("expected fewer conditions and values") from error.__cause__
             raise
 
     async def _upsert(self, found: Any, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
@@ -310,11 +313,6 @@ def _chunks_of(answer: Any) -> Iterator[IndexedChunk]:
     texts = answer["documents"] or [None] * len(answer["ids"])
     for id_, text, metadata in zip(answer["ids"], texts, answer["metadatas"], strict=True):
         yield IndexedChunk(id_, text or None, metadata or {})
-
-
-def _nests_deeper(value: object, levels: int) -> bool:
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(levels == 1 or _nests_deeper(each, levels - 1) for each in inner if isinstance(each, Mapping | list))
 
 
 def _parts(whole: Any, size: int) -> Iterator[Any]:
