@@ -1,6 +1,7 @@
 """The index over an embedded Chroma, and over a Chroma server: the same is expected of both."""
 
 import asyncio
+import os
 import shutil
 import socket
 import sqlite3
@@ -445,6 +446,56 @@ async def test_a_collection_whose_vectors_are_lost_is_damaged_and_the_others_are
     assert {each.name: each.damaged for each in await index.collections()} == {"lost": True, "kept": False}
     await index.ready()
     assert [len(hits) for hits in await index.search("kept", at(0), top_k=2_300)] == [2_300]
+
+
+def cut_off(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def garble(file: Path) -> None:
+    file.write_bytes(b"\xff" * file.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil"),
+    [
+        ("data_level0.bin", cut_off),
+        ("length.bin", cut_off),
+        ("link_lists.bin", cut_off),
+        ("header.bin", cut_off),
+        ("header.bin", garble),
+    ],
+)
+async def test_files_of_wrong_sizes_are_not_given_to_chroma_which_would_end_the_process(
+    embedded: EmbeddedChroma, copied: Path, file: str, spoil: Any
+) -> None:
+    spoil(segment_of(copied, "lost") / file)
+    embedded.open()
+    index = ChromaIndex(embedded)
+    for _ in range(2):
+        with pytest.raises(DependencyError, match="Collection 'lost' is damaged"):
+            await index.search("lost", at(0), top_k=3)
+    assert {each.name: each.damaged for each in await index.collections()} == {"lost": True, "kept": False}
+    await index.drop("lost")
+    assert [each.name for each in await index.collections()] == ["kept"]
+
+
+async def test_a_collection_in_which_chroma_failed_is_looked_at_anew(
+    embedded: EmbeddedChroma, copied: Path
+) -> None:
+    embedded.open()
+    index = ChromaIndex(embedded)
+    await index.search("lost", at(0), top_k=3)
+    with sqlite3.connect(copied / "chroma.sqlite3") as database:
+        database.execute("ALTER TABLE embedding_metadata RENAME TO away")
+    with pytest.raises(DependencyError) as caught:
+        await index.chunks("lost", ["c1"])
+    assert caught.value.code == "index-failed"
+    with sqlite3.connect(copied / "chroma.sqlite3") as database:
+        database.execute("ALTER TABLE away RENAME TO embedding_metadata")
+    cut_off(segment_of(copied, "lost") / "data_level0.bin")
+    with pytest.raises(DependencyError, match="Collection 'lost' is damaged"):
+        await index.chunks("lost", ["c1"])
 
 
 async def test_a_damaged_collection_can_be_made_anew(embedded: EmbeddedChroma, copied: Path) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from befund.adapters.chroma.folder import DATABASE, FolderLock, refuse_broken, unreadable
+from befund.adapters.chroma.folder import DATABASE, FolderLock, has_whole_vectors, refuse_broken, unreadable
 from befund.core.errors import DependencyError
 
 Work = Callable[[Any], Any]
@@ -29,6 +29,10 @@ class Connection(Protocol):
         Raises:
             DependencyError: There is no client to call.
         """
+        ...
+
+    async def has_whole_vectors(self, collection_id: str) -> bool:
+        """Whether a collection's vectors can be opened, as far as can be seen from outside."""
         ...
 
     async def ready(self) -> None:
@@ -73,6 +77,11 @@ class EmbeddedChroma:
         if opened is None:
             raise DependencyError("index-down", "The index is not open.")
         return await asyncio.wrap_future(self._thread.submit(lambda: work(opened.result())))
+
+    async def has_whole_vectors(self, collection_id: str) -> bool:
+        """Look at the sizes of the files; what is broken ends the process when Chroma opens it."""
+        whole: bool = await self.call(lambda _: has_whole_vectors(self._folder, collection_id))
+        return whole
 
     async def ready(self) -> None:
         """Look at the state without waiting for the thread, which a long search may hold."""
@@ -122,6 +131,10 @@ class ServedChroma:
             raise self._down(f"did not answer within {self._call_seconds:g} s") from error
         except httpx.TransportError as error:
             raise self._down("cannot be reached") from error
+
+    async def has_whole_vectors(self, collection_id: str) -> bool:
+        """The server sees to its files."""
+        return True
 
     async def ready(self) -> None:
         """Ask whether the server is there."""

@@ -16,7 +16,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 """What Chroma takes for the name of a collection."""
 PAGE = 5_000
 """Ids a call: SQLite takes 32,766 variables in one statement, and a page must not hold the thread for long."""
-WRITTEN_AT_ONCE = 1_000
+WRITTEN_AT_ONCE = 32
+"""Chroma lets no other thread run while it writes."""
 QUERIES_AT_ONCE = 100
 HITS_AT_ONCE = 20_000
 """What one call brings is taken apart on the event loop."""
@@ -37,7 +38,7 @@ class ChromaIndex:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._sound: dict[str, bool] = {}
+        self._sound: set[str] = set()
         self._roles: dict[tuple[str, int], bool] = {}
 
     async def ready(self) -> None:
@@ -175,9 +176,13 @@ class ChromaIndex:
             return await self._connection.call(lambda client: getattr(client, method)(**given))
 
     async def _of(self, found: Any, method: str, **arguments: Any) -> Any:
-        """Call a method of a collection."""
-        with translated(found.name):
-            return await self._connection.call(lambda _: getattr(found, method)(**arguments))
+        """Call a method of a collection; one in which Chroma fails is looked at anew before its next use."""
+        try:
+            with translated(found.name):
+                return await self._connection.call(lambda _: getattr(found, method)(**arguments))
+        except DependencyError:
+            self._sound.discard(str(found.id))
+            raise
 
     async def _get(self, name: str) -> Any:
         if not NAME.fullmatch(name):  # a server would be asked for another path
@@ -211,11 +216,15 @@ class ChromaIndex:
         )
 
     async def _is_sound(self, found: Any) -> bool:
-        """Whether vectors from all over the collection can be read; looked at once in the life of the process."""
+        """Whether vectors from all over the collection can be read; once they can, not looked at until Chroma fails."""
         key = str(found.id)
         if key not in self._sound:
-            self._sound[key] = await self._samples_read(found)
-        return self._sound[key]
+            with translated(found.name):
+                whole = await self._connection.has_whole_vectors(key)
+            if not (whole and await self._samples_read(found)):
+                return False
+            self._sound.add(key)
+        return True
 
     async def _samples_read(self, found: Any) -> bool:
         from chromadb.errors import InternalError
