@@ -498,6 +498,30 @@ async def test_a_collection_in_which_chroma_failed_is_looked_at_anew(
         await index.chunks("lost", ["c1"])
 
 
+def segments_in(folder: Path) -> set[Path]:
+    return {path for path in folder.iterdir() if path.is_dir()}
+
+
+async def test_the_files_of_a_deleted_collection_go_with_it(embedded: EmbeddedChroma, copied: Path) -> None:
+    embedded.open()
+    index = ChromaIndex(embedded)
+    await index.search("lost", at(0), top_k=3)
+    await index.drop("lost")
+    assert segments_in(copied) == {segment_of(copied, "kept")}
+    assert [len(hits) for hits in await index.search("kept", at(0), top_k=2_300)] == [2_300]
+
+
+async def test_files_that_belong_to_no_collection_go_when_the_folder_is_opened(
+    embedded: EmbeddedChroma, copied: Path
+) -> None:
+    shutil.copytree(segment_of(copied, "kept"), copied / "0c3f4aab-5d3c-4f8e-9d55-0d4a4f9b8a11")
+    (copied / "mine").mkdir()
+    embedded.open()
+    await ChromaIndex(embedded).collections()
+    expected = {segment_of(copied, "kept"), segment_of(copied, "lost"), copied / "mine"}
+    assert segments_in(copied) == expected
+
+
 async def test_a_damaged_collection_can_be_made_anew(embedded: EmbeddedChroma, copied: Path) -> None:
     shutil.rmtree(segment_of(copied, "lost"))
     embedded.open()

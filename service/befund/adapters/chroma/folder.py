@@ -5,6 +5,7 @@ Two processes writing to one folder lose vectors silently, and Chroma makes a ne
 
 import fcntl
 import os
+import shutil
 import sqlite3
 import struct
 from contextlib import closing
@@ -80,9 +81,21 @@ def has_whole_vectors(folder: Path, collection_id: str) -> bool:
 
     True too where they are all missing: that Chroma notices itself.
     """
+    return all(_is_whole(folder / segment) for segment, of in _segments(folder) if of == collection_id)
+
+
+def remove_deleted(folder: Path) -> None:
+    """Remove the vectors of collections that are no more, which Chroma leaves where they are."""
+    known = {segment for segment, _ in _segments(folder)}
+    for entry in folder.iterdir():
+        if _is_segment(entry) and entry.name not in known:
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _segments(folder: Path) -> list[tuple[str, str]]:
+    """Every segment and the collection it belongs to."""
     with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:
-        rows = database.execute("SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", [collection_id])
-        return all(_is_whole(folder / str(segment)) for (segment,) in rows.fetchall())
+        return database.execute("SELECT id, collection FROM segments").fetchall()
 
 
 def _is_whole(segment: Path) -> bool:

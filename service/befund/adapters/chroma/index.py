@@ -16,8 +16,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 """What Chroma takes for the name of a collection."""
 PAGE = 5_000
 """Ids a call: SQLite takes 32,766 variables in one statement, and a page must not hold the thread for long."""
-WRITTEN_AT_ONCE = 32
-"""Chroma lets no other thread run while it writes."""
 QUERIES_AT_ONCE = 100
 HITS_AT_ONCE = 20_000
 """What one call brings is taken apart on the event loop."""
@@ -150,8 +148,9 @@ class ChromaIndex:
         self._refuse_other_dimension(found, vectors.shape[1])
         if any(record.ROLES in chunk.metadata for chunk in chunks) and not _record_of(found).uses_roles:
             await self._note(found, **{record.USES_ROLES: True})
-        for start in range(0, len(chunks), WRITTEN_AT_ONCE):
-            await self._upsert(found, chunks[start : start + WRITTEN_AT_ONCE], vectors[start : start + WRITTEN_AT_ONCE])
+        at_once = self._connection.written_at_once
+        for part, of_part in zip(_parts(chunks, at_once), _parts(vectors, at_once), strict=True):
+            await self._upsert(found, part, of_part)
 
     async def delete(self, name: str, ids: Sequence[str]) -> None:
         """Take chunks out."""
@@ -168,6 +167,8 @@ class ChromaIndex:
         if not NAME.fullmatch(name):
             raise unknown_collection(name)
         await self._ask(name, "delete_collection")
+        with translated(name):
+            await self._connection.remove_deleted()
 
     async def _ask(self, name: str | None, method: str, **arguments: Any) -> Any:
         """Call a method of the client, about one collection or none."""
