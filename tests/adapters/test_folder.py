@@ -81,8 +81,8 @@ def test_a_file_that_is_no_document_is_skipped_with_the_reason(tmp_path: Path, c
 
 
 def test_a_link_to_a_file_outside_the_folder_is_said_and_not_followed(tmp_path: Path) -> None:
-    write(tmp_path, secret="Text.", docs__one="Text.")
-    (tmp_path / "docs" / "out.md").symlink_to(tmp_path / "secret.md")
+    write(tmp_path, outside="Text.", docs__one="Text.")
+    (tmp_path / "docs" / "out.md").symlink_to(tmp_path / "outside.md")
     (tmp_path / "same").symlink_to(tmp_path / "docs")
     read = read_folder(tmp_path / "same")
     assert [file.id for file in read.files] == ["one"]
