@@ -25,6 +25,7 @@ from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
+from befund.core.configured import ModelJudge
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
@@ -105,6 +106,7 @@ def create_app(
         version=befund.__version__,
         routes=_known_routes(app),
         callers=[key.name for key in settings.api_keys],
+        judges=[judge for judge in settings.judges.every if isinstance(judge, ModelJudge)],
         dropped_log_lines=dropped_log_lines,
         runs=settings.metrics_runs,
     )
