@@ -35,6 +35,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/responsive.py
+	$(BIN)/python bench/judge.py
 
 openapi: $(VENV)/.server
 	$(BIN)/befund openapi > clients/openapi.json
