@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter, time
 from typing import Any
+from uuid import uuid4
 
 import structlog
 from litestar import Litestar, Router
@@ -17,6 +18,9 @@ from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
 from befund.adapters.folder import FolderError, read_folder
 from befund.adapters.front_matter import read_front_matter
+from befund.adapters.judges import build_judges
+from befund.adapters.memory_cache import MemoryCache
+from befund.adapters.rules_judge import RulesJudge
 from befund.adapters.splitter import split_markdown
 from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
@@ -26,6 +30,7 @@ from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
+from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
@@ -36,12 +41,12 @@ from befund.api.workers import Workers
 from befund.bundled import MissingDataError, bundled
 from befund.contract import IngestRequest
 from befund.core.errors import BefundError, DependencyError
-from befund.core.configured import ModelJudge
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
+from befund.usecases.judge import Judging
 from befund.usecases.runs import Runs, prune, prune_daily
 from befund.usecases.search import SearchParts
 
@@ -82,13 +87,17 @@ def create_app(
     live_search = LiveSearch(settings)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts)
+    judging: Judging
     asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        nonlocal judging
         encoded_document(app)
         bringing: asyncio.Task[None] | None = None
         await store.open()
+        bench = build_judges(settings.judges, rules=RulesJudge(), cache=MemoryCache(), meter=metrics.judges)
+        judging = Judging(bench, store, settings.store_content, clock, lambda: uuid4().hex)
         try:
             live_search.open()
             await datasets.put_bundled()
@@ -100,11 +109,12 @@ def create_app(
                 bringing.cancel()
             workers.close()
             await live_search.close()
+            await bench.close()
             await store.close()
 
     whole_evaluations = Router(
         "/",
-        route_handlers=[RetrieveController, DatasetController, RunController],
+        route_handlers=[RetrieveController, DatasetController, RunController, JudgeBatchController],
         request_max_body_size=settings.max_body_bytes,
     )
     documents = Router(
@@ -116,7 +126,15 @@ def create_app(
     metrics: Metrics
     telemetry: Telemetry
     app = Litestar(
-        [HealthController, MetricsController, CollectionsController, documents, whole_evaluations, *routes],
+        [
+            HealthController,
+            MetricsController,
+            CollectionsController,
+            JudgeController,
+            documents,
+            whole_evaluations,
+            *routes,
+        ],
         before_request=refuse_other_media_types,
         dependencies={
             "checks": _given(lambda: Checks(asked)),
@@ -125,6 +143,7 @@ def create_app(
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "workers": _given(lambda: workers),
             "ingestion": _given(lambda: ingestion),
+            "judgment": _given(lambda: JudgeEvaluation(judging, telemetry)),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(
                 lambda: RetrieveEvaluation(
@@ -145,7 +164,7 @@ def create_app(
         version=befund.__version__,
         routes=_known_routes(app),
         callers=[key.name for key in settings.api_keys],
-        judges=[judge for judge in settings.judges.every if isinstance(judge, ModelJudge)],
+        judges=settings.judges,
         dropped_log_lines=dropped_log_lines,
         runs=settings.metrics_runs,
     )

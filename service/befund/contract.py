@@ -474,6 +474,7 @@ class RunRecord(Response, frozen=True, kw_only=True):
     question_id: str
     question_hash: str
     retrieval: RetrievalRecord | None = None
+    judgment: "JudgmentRecord | None" = None
 
 
 class RunDataset(Response, frozen=True, kw_only=True):
@@ -521,8 +522,8 @@ class RunSummary(Response, frozen=True, kw_only=True):
         metrics: Means of the retrieval metrics; `unscored` are eligible questions without the metric.
         diagnoses: Questions by diagnosis.
         causes: Questions by cause.
-        usage: Tokens and cost of the answers.
-        timings: Milliseconds by stage.
+        usage: What judging used.
+        timings: `judge_ms` and `generation_ms`, each with `mean` and `max`, where they are known.
     """
 
     questions: int
@@ -701,6 +702,8 @@ class EvidenceMappingResponse(Response, frozen=True, kw_only=True):
     missing: list[str]
     other_document: dict[str, str]
     missing_chunks: list[str]
+
+
 # POST /judge
 
 JudgeStatus = Literal["scored", "abstained", "not_evaluable", "failed"]
@@ -771,6 +774,18 @@ class JudgeItem(Request, frozen=True, kw_only=True):
     generation: Generation | None = None
 
 
+class JudgeOptions(Request, frozen=True, kw_only=True):
+    """How answers are to be judged; see `JudgeRequest`, which has the same fields."""
+
+    judge: JudgeName = "default"
+    votes: Votes = 1
+    use_cache: bool = True
+    dataset: DatasetReference | None = None
+    run: Name | None = None
+    replace_run: bool = False
+    config: dict[str, Any] = {}
+
+
 class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
     """One answer, and how it is to be judged.
 
@@ -778,10 +793,9 @@ class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
         judge: Who judges.
         votes: Independent samples, of which the majority counts, dimension by dimension.
         use_cache: Whether an earlier verdict on exactly the same may be given.
-        dataset: Where the question with `question_id` stands.
+        dataset: Where the question with `question_id` stands; without it that of the run.
         run: Name to store the judgment under; needs `question_id`.
         replace_run: Begin the run anew where it exists and differs.
-        monitor: Name to append the judgment to, in place of `run`.
         config: What was measured: any JSON object.
     """
 
@@ -791,27 +805,23 @@ class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False
-    monitor: Name | None = None
     config: dict[str, Any] = {}
 
 
-class JudgeBatchRequest(Request, frozen=True, kw_only=True):
-    """Many answers, judged alike; the fields beside `items` mean what they mean for one.
+class JudgeBatchOptions(JudgeOptions, frozen=True, kw_only=True):
+    """What holds for every item of a batch; the fields mean what they mean for one answer.
 
     Attributes:
-        max_cost_usd: No further item is begun once so much is spent.
+        max_cost_usd: No item is begun that would probably cost more than is left of this, in US dollars.
     """
 
-    items: Annotated[list[JudgeItem], Meta(min_length=1)]
-    judge: JudgeName = "default"
-    votes: Votes = 1
-    use_cache: bool = True
-    dataset: DatasetReference | None = None
-    run: Name | None = None
-    replace_run: bool = False
-    monitor: Name | None = None
-    config: dict[str, Any] = {}
     max_cost_usd: Annotated[float, Meta(gt=0)] | None = None
+
+
+class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
+    """Many answers, judged alike."""
+
+    items: Annotated[list[JudgeItem], Meta(min_length=1)]
 
 
 class JudgedFact(Response, frozen=True, kw_only=True):
@@ -933,6 +943,24 @@ class JudgeBatchResponse(Response, frozen=True, kw_only=True):
 
     results: list[JudgeBatchResult]
     summary: RunSummary
+
+
+class JudgmentRecord(Response, frozen=True, kw_only=True):
+    """A judgment as a run holds it, with what was judged; texts are null or empty where the store keeps none.
+
+    Attributes:
+        judgment: The judgment.
+        answer: What was judged.
+        context: The chunks the generator received, by their ids, with texts where they are kept; null where unknown.
+        expected_behavior: What should have been done; null where nobody said.
+        generation: How the answer came about.
+    """
+
+    judgment: Judgment
+    answer: str | None
+    context: list[Chunk] | None
+    expected_behavior: ExpectedBehavior | None
+    generation: Generation | None = None
 
 
 # POST /judge/calibration

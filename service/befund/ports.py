@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from befund.contract import Usage
-from befund.core.datasets import Edition, StoredVersion
+from befund.core.datasets import Edition, Selection, StoredVersion
 from befund.core.judged import Judged
 from befund.core.judging import Item
 from befund.core.runs import Identity, Record, Run
@@ -285,6 +285,14 @@ class Store(Protocol):
         """The version of this hash, whatever it is called."""
         ...
 
+    async def selection(self, reference: str, question_ids: Sequence[str]) -> Selection:
+        """Some questions of one data set version; ids it does not have are passed over."""
+        ...
+
+    async def selection_of_version(self, version: str, question_ids: Sequence[str]) -> Selection:
+        """The same of the version of this hash, whatever it is called."""
+        ...
+
     async def delete_dataset(self, reference: str) -> DatasetRemoved:
         """Take a name from all of its versions, or from a fixed one; what no run needs is deleted."""
         ...
@@ -385,6 +393,22 @@ class Judge(Protocol):
         Raises:
             JudgeUnavailableError: It has been failing and is left alone for a while.
         """
+        ...
+
+
+class Judges(Protocol):
+    """Every configured judge."""
+
+    def named(self, name: str) -> Judge:
+        """The judge of this name; `default` is the one that judges where a request names none.
+
+        Raises:
+            ContradictionError: `unknown-judge`.
+        """
+        ...
+
+    def label(self, name: str) -> str | None:
+        """The configured name that is meant; None where there is no such judge."""
         ...
 
 

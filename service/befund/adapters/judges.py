@@ -31,6 +31,11 @@ class JudgesBench(Struct, frozen=True):
             raise ContradictionError.at("/judge", "unknown-judge", f"There is no judge {name!r}; there are {known}.")
         return judge
 
+    def label(self, name: str) -> str | None:
+        """The configured name that is meant; None where there is no such judge."""
+        known = self.default if name == DEFAULT else name
+        return known if known in self.judges else None
+
     async def close(self) -> None:
         """Let go of every endpoint."""
         for close in self.closing:

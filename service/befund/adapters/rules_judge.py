@@ -2,12 +2,15 @@
 
 import asyncio
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
-from befund.adapters.lexicon import InstalledLexicon
+from befund.core.empty import says_nothing
+from befund.core.judged import Judged, judged_by, nothing_said
 from befund.core.judging import Item, Observation
 from befund.core.rules.judge import RULES, Knowledge, judge
 from befund.core.rules.weights import Weights
@@ -18,26 +21,52 @@ _PACKAGES = ("sentencex", "simplemma", "wordllama")
 
 
 class RulesJudge:
-    """Judges offline and always alike. Making one loads its data, which takes seconds: make one a process.
+    """Judges offline and always alike; a `befund.ports.Judge`. The first answer waits until its data is loaded.
 
     Attributes:
         name: Its configured name.
         model: None; it asks none.
         rubric: The version of its rules.
+        concurrency: More at once would only take turns.
         fingerprint: Changes with rules, weights, the packages it stands on, and whether it is forced.
     """
 
-    model = None
-    rubric = RULES
+    model: str | None = None
+    rubric: str | None = RULES
+    concurrency = 2
 
     def __init__(self, name: str = "rules", *, force: bool = False) -> None:
-        weights = WEIGHTS.read_bytes()
+        self._weights = WEIGHTS.read_bytes()
         self.name = name
         self._force = force
-        self._knowledge = Knowledge(InstalledLexicon(), msgspec.json.decode(weights, type=Weights))
+        self._knowledge: Knowledge | None = None
+        self._loading = Lock()
         parts = [RULES, str(force), *(f"{package} {version(package)}" for package in _PACKAGES)]
-        self.fingerprint = "sha256:" + hashlib.sha256(weights + "\n".join(parts).encode()).hexdigest()
+        self.fingerprint = "sha256:" + hashlib.sha256(self._weights + "\n".join(parts).encode()).hexdigest()
+        self._threads = ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
 
     async def observe(self, item: Item) -> Observation:
-        """What the rules see in one answer; long texts are judged beside the event loop."""
-        return await asyncio.to_thread(judge, item, self._knowledge, force=self._force)
+        """What the rules see in one answer, looked at beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._observe, item)
+
+    async def judge(self, item: Item, *, sample: int = 0, use_cache: bool = True) -> Judged:
+        """Judge one answer; see `befund.ports.Judge`."""
+        if says_nothing(item.answer, item.question):
+            return judged_by(self.name, item, nothing_said(item))
+        return judged_by(self.name, item, await self.observe(item))
+
+    async def ready(self) -> None:
+        """It can always be asked."""
+
+    async def close(self) -> None:
+        """Begin no further answer."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _observe(self, item: Item) -> Observation:
+        with self._loading:
+            if self._knowledge is None:
+                from befund.adapters.lexicon import InstalledLexicon  # its packages take a second to import
+
+                weights = msgspec.json.decode(self._weights, type=Weights)
+                self._knowledge = Knowledge(InstalledLexicon(), weights)
+        return judge(item, self._knowledge, force=self._force)

@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from befund.adapters.database import Database
 from befund.adapters.tables import answers, measurements, names, questions, results, runs, versions
-from befund.core.datasets import Edition, KeptQuestion, StoredVersion, Version
+from befund.core.datasets import Edition, KeptQuestion, Placed, Selection, StoredVersion, Version
 from befund.core.errors import ConflictError, NotFoundError
-from befund.core.runs import Identity, Record, Run, refuse_other
+from befund.core.runs import Identity, Record, Run, joined
 from befund.ports import Answered, DatasetRemoved, DatasetWritten, RunPage, RunWrite
 
 PORTION = 500
@@ -86,10 +86,16 @@ class SqlStore:
 
     async def dataset_version(self, version: str) -> Edition:
         async with self._database.reading() as connection:
-            row = (await connection.execute(select(versions).where(versions.c.hash == version))).one_or_none()
-            if row is None:
-                raise NotFoundError("unknown-dataset", f"There is no data set version {version!r} any more.")
-            return await _edition(connection, row)
+            return await _edition(connection, await _version_row(connection, version))
+
+    async def selection(self, reference: str, question_ids: Sequence[str]) -> Selection:
+        async with self._database.reading() as connection:
+            row = (await self._named(connection, reference))[0]
+            return await _selection(connection, row, question_ids)
+
+    async def selection_of_version(self, version: str, question_ids: Sequence[str]) -> Selection:
+        async with self._database.reading() as connection:
+            return await _selection(connection, await _version_row(connection, version), question_ids)
 
     async def delete_dataset(self, reference: str) -> DatasetRemoved:
         async with self._database.writing() as connection:
@@ -256,8 +262,9 @@ class SqlStore:
     async def _write(self, connection: AsyncConnection, write: RunWrite) -> None:
         query = select(runs.c.id, runs.c.identity).where(runs.c.name == write.name).with_for_update()
         row = (await connection.execute(query)).one_or_none()
+        identity = write.identity
         if row is not None and not write.replace:
-            refuse_other(write.name, msgspec.json.decode(row.identity, type=Identity), write.identity)
+            identity = joined(write.name, msgspec.json.decode(row.identity, type=Identity), identity)
         if write.edition is not None:
             version_id, _ = await self._put_version(connection, write.edition)
         else:
@@ -277,7 +284,7 @@ class SqlStore:
                 "name": write.name,
                 "dataset_name": write.dataset_name,
                 "version_id": version_id,
-                "identity": msgspec.json.encode(write.identity),
+                "identity": msgspec.json.encode(identity),
                 "created": created,
                 "updated": now,
             }
@@ -286,7 +293,8 @@ class SqlStore:
                 await _sweep(connection)
         else:
             run_id = row.id
-            await connection.execute(update(runs).where(runs.c.id == run_id).values(updated=now))
+            changes = {"updated": now, "identity": msgspec.json.encode(identity)}
+            await connection.execute(update(runs).where(runs.c.id == run_id).values(changes))
         is_new = row is None or write.replace
         for portion in write.records:
             await _write_records(connection, run_id, portion, is_new=is_new)
@@ -308,6 +316,23 @@ async def _edition(connection: AsyncConnection, row: Row[Any]) -> Edition:
     query = select(questions.c.question_id, questions.c.hash, questions.c.json)
     found = await connection.execute(query.where(questions.c.version_id == row.id).order_by(questions.c.position))
     return Edition(_version(row).version, [KeptQuestion(*question) for question in found])
+
+
+async def _version_row(connection: AsyncConnection, version: str) -> Row[Any]:
+    row = (await connection.execute(select(versions).where(versions.c.hash == version))).one_or_none()
+    if row is None:
+        raise NotFoundError("unknown-dataset", f"There is no data set version {version!r} any more.")
+    return row
+
+
+async def _selection(connection: AsyncConnection, row: Row[Any], ids: Sequence[str]) -> Selection:
+    found: dict[str, Placed] = {}
+    columns = (questions.c.question_id, questions.c.position, questions.c.hash, questions.c.json)
+    for start in range(0, len(ids), PORTION):
+        wanted = questions.c.question_id.in_(ids[start : start + PORTION])
+        rows = await connection.execute(select(*columns).where(questions.c.version_id == row.id, wanted))
+        found.update({each.question_id: Placed(each.position, KeptQuestion(each[0], *each[2:])) for each in rows})
+    return Selection(_version(row).version, found)
 
 
 async def _write_records(connection: AsyncConnection, run_id: int, records: Sequence[Record], *, is_new: bool) -> None:

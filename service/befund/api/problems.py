@@ -135,8 +135,17 @@ def problem_specs(*statuses: int) -> dict[int, ResponseSpec]:
     }
 
 
+def problem_of(request: Request[Any, Any, Any], error: BefundError) -> Problem:
+    """The problem of one item among several of a request."""
+    return _problem(request.scope, _answer(request, error))
+
+
 def _document(scope: Any, answer: _Answer) -> bytes:
-    problem = Problem(
+    return msgspec.json.encode(_problem(scope, answer))
+
+
+def _problem(scope: Any, answer: _Answer) -> Problem:
+    return Problem(
         type=f"/problems/{answer.kind.code}",
         title=answer.kind.title,
         status=answer.status,
@@ -145,7 +154,6 @@ def _document(scope: Any, answer: _Answer) -> bytes:
         request_id=Exchange.of(scope).request_id,
         errors=list(answer.places),
     )
-    return msgspec.json.encode(problem)
 
 
 def _refusal_answer(refusal: Refusal) -> _Answer:

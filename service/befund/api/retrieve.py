@@ -19,7 +19,8 @@ from befund.api.workers import Workers, unless_caller_goes, wait_on_loop
 from befund.contract import Content, RetrieveEvalRequest, RetrieveEvalResponse
 from befund.ports import Store
 from befund.telemetry import Telemetry
-from befund.usecases.recording import AlreadyAnswered, Caller, Recorder
+from befund.usecases.recording import Recorder
+from befund.usecases.repetition import AlreadyAnswered, Caller
 from befund.usecases.retrieve import Begun, begin, evaluate
 from befund.usecases.search import Found, SearchParts, WantedSearch, as_sent, search, wanted_search
 

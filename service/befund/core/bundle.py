@@ -6,14 +6,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from befund.contract import Content, Name, RetrievalRecord
+from befund.contract import Content, JudgmentRecord, Name, RetrievalRecord
 from befund.core.datasets import Edition, KeptQuestion, edition_of, version_hash
 from befund.core.errors import BefundError, ContradictionError
 from befund.core.retrieval.content import total_hash
 from befund.core.retrieval.envelope import LazyDataset
-from befund.core.runs import RETRIEVAL, Identity, Record, Run
+from befund.core.runs import JUDGMENT, RETRIEVAL, Identity, Record, Run
 
 FORMAT = 1
+_KINDS: dict[str, type[Any]] = {RETRIEVAL: RetrievalRecord, JUDGMENT: JudgmentRecord}
 
 
 class BundledRun(Struct, frozen=True, kw_only=True):
@@ -160,7 +161,8 @@ def _with_hashes(edition: Edition, hashes: list[str]) -> Edition:
 
 def _record(line: bytes, number: int, edition: Edition, places: dict[str, int]) -> Record:
     read = _decode(line, _RecordLine, number)
-    if read.part != RETRIEVAL:
+    kind = _KINDS.get(read.part)
+    if kind is None:
         raise _damaged(f"line {number} is from a part of a newer version, {read.part!r}")
     if read.question_id not in places:
         raise _damaged(f"line {number} is about a question that its data set does not have")
@@ -170,7 +172,7 @@ def _record(line: bytes, number: int, edition: Edition, places: dict[str, int]) 
         question_hash=edition.questions[position].hash,
         position=position,
         part=read.part,
-        json=msgspec.json.encode(_decode(read.found, RetrievalRecord, number)),
+        json=msgspec.json.encode(_decode(read.found, kind, number)),
     )
 
 

@@ -66,6 +66,20 @@ class Edition(Struct, frozen=True):
         )
 
 
+class Placed(Struct, frozen=True):
+    """A question and its place in its data set, from 0."""
+
+    position: int
+    question: KeptQuestion
+
+
+class Selection(Struct, frozen=True):
+    """Some questions of one data set version, by id."""
+
+    version: Version
+    questions: dict[str, Placed]
+
+
 def version_hash(*, questions_hash: str, mapping_hash: str, generated: bool) -> str:
     """The hash that says which data set this is, whatever it is called."""
     return hash_of({"questions": questions_hash, "evidence_mapping": mapping_hash, "generated": generated})

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from befund.contract import (
     Content,
+    JudgmentRecord,
     RetrievalRecord,
     RunAnswer,
     RunDataset,
@@ -24,7 +26,7 @@ from befund.contract import (
 from befund.core.bundle import Bundle, bundle_head, question_line, record_line
 from befund.core.errors import DependencyError, MalformedRequestError
 from befund.core.names import read_name
-from befund.core.runs import RETRIEVAL, Record, Run, Tally
+from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run, Tally
 from befund.ports import RunWrite, Store
 from befund.usecases.datasets import described
 
@@ -33,6 +35,7 @@ PORTION = 500
 PRUNED_EVERY = timedelta(days=1)
 
 _RETRIEVAL = msgspec.json.Decoder(RetrievalRecord)
+_JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
 _CURSOR = re.compile(r"\d{1,18}-\d{1,18}")
 _POSITION = re.compile(r"\d{1,9}")
 
@@ -61,6 +64,8 @@ class Runs(Struct, frozen=True):
         async for record in self._records(run):
             if record.part == RETRIEVAL:
                 tally.add(record.json)
+            elif record.part == JUDGMENT:
+                tally.judged.add_stored(record.json)
         summary = await compute(lambda: tally.summary(run.questions))
         records = await self.store.records(run, after=after, limit=limit + 1) if limit else []
         positions = sorted({record.position for record in records})
@@ -70,11 +75,11 @@ class Runs(Struct, frozen=True):
             **msgspec.structs.asdict(summary),
             name=run.name,
             dataset=_dataset(run),
-            config={**run.identity.config, "fingerprint": run.identity.fingerprint},
+            config={**run.identity.whole, "fingerprint": run.identity.fingerprint},
             measured=run.identity.measured,
             created=run.created,
             updated=run.updated,
-            records=list(map(_record, shown)),
+            records=[_record(list(parts)) for _, parts in groupby(shown, key=lambda record: record.position)],
             next=str(positions[limit - 1]) if more else None,
         )
 
@@ -106,7 +111,11 @@ class Runs(Struct, frozen=True):
                 created=run.created,
             )
         )
-        return RunImported(name=name, questions=len(bundle.records), dataset_version=run.identity.version)
+        return RunImported(
+            name=name,
+            questions=len({record.question_id for record in bundle.records}),
+            dataset_version=run.identity.version,
+        )
 
     async def _lines(self, run: Run, first: list[bytes]) -> AsyncIterator[bytes]:
         yield b"".join(first)
@@ -153,11 +162,14 @@ def _dataset(run: Run) -> RunDataset:
     return RunDataset(name=run.dataset_name, version=described(run.dataset))
 
 
-def _record(record: Record) -> RunRecord:
+def _record(parts: list[Record]) -> RunRecord:
+    """What the parts of the service found for one question."""
+    found = {record.part: record.json for record in parts}
     return RunRecord(
-        question_id=record.question_id,
-        question_hash=record.question_hash,
-        retrieval=_RETRIEVAL.decode(record.json),
+        question_id=parts[0].question_id,
+        question_hash=parts[0].question_hash,
+        retrieval=_RETRIEVAL.decode(found[RETRIEVAL]) if RETRIEVAL in found else None,
+        judgment=_JUDGMENT.decode(found[JUDGMENT]) if JUDGMENT in found else None,
     )
 
 
