@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -17,6 +18,7 @@ from befund.core.rules.weights import Weights
 
 WEIGHTS = Path(__file__).with_name("rules_weights.json")
 """Written by `calibration/fit.py`."""
+_LOADING = Lock()
 _PACKAGES = ("sentencex", "simplemma", "wordllama")
 
 
@@ -36,13 +38,11 @@ class RulesJudge:
     concurrency = 2
 
     def __init__(self, name: str = "rules", *, force: bool = False) -> None:
-        self._weights = WEIGHTS.read_bytes()
+        weights = WEIGHTS.read_bytes()
         self.name = name
         self._force = force
-        self._knowledge: Knowledge | None = None
-        self._loading = Lock()
         parts = [RULES, str(force), *(f"{package} {version(package)}" for package in _PACKAGES)]
-        self.fingerprint = "sha256:" + hashlib.sha256(self._weights + "\n".join(parts).encode()).hexdigest()
+        self.fingerprint = "sha256:" + hashlib.sha256(weights + "\n".join(parts).encode()).hexdigest()
         self._threads = ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
 
     async def observe(self, item: Item) -> Observation:
@@ -63,10 +63,14 @@ class RulesJudge:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _observe(self, item: Item) -> Observation:
-        with self._loading:
-            if self._knowledge is None:
-                from befund.adapters.lexicon import InstalledLexicon  # its packages take a second to import
+        with _LOADING:
+            knowledge = _knowledge()
+        return judge(item, knowledge, force=self._force)
 
-                weights = msgspec.json.decode(self._weights, type=Weights)
-                self._knowledge = Knowledge(InstalledLexicon(), weights)
-        return judge(item, self._knowledge, force=self._force)
+
+@lru_cache(maxsize=1)
+def _knowledge() -> Knowledge:
+    """Loaded once a process: it takes about a second, and some tens of megabytes."""
+    from befund.adapters.lexicon import InstalledLexicon  # the packages behind it are slow to import
+
+    return Knowledge(InstalledLexicon(), msgspec.json.decode(WEIGHTS.read_bytes(), type=Weights))
