@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import sentencex  # type: ignore[import-untyped]
 import simplemma
-import wordllama  # type: ignore[import-untyped]
+import wordllama
 from numpy.typing import NDArray
 from wordllama import WordLlama
 
