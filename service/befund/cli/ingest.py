@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(msgspec.json.encode(answer).decode())
     else:
-        _print(answer, folder, path)
+        _print(answer, folder, of="the bundled corpus" if arguments.bundled else str(path))
     if arguments.prune and folder.skipped and not arguments.replace:
         what = counted(len(folder.skipped), "file")
         print(f"befund: nothing was pruned, since {what} could not be read", file=sys.stderr)
@@ -140,7 +140,7 @@ def _progress(documents: int) -> Iterator[Callable[[int], object]]:
         yield lambda done: bar.advance(task, done)
 
 
-def _print(answer: IngestResponse, folder: Folder, path: Path) -> None:
+def _print(answer: IngestResponse, folder: Folder, *, of: str) -> None:
     from rich.text import Text
 
     from befund.terminal.console import console
@@ -149,7 +149,7 @@ def _print(answer: IngestResponse, folder: Folder, path: Path) -> None:
     out = console()
     others = ", ".join(f"{number} {suffix or 'without suffix'}" for suffix, number in folder.others.items())
     not_read = [Text(f"not read: {counted(sum(folder.others.values()), 'other file')} ({literal(others)})")]
-    read = Text(f"{literal(str(path))}: {counted(len(folder.files), 'Markdown file')}")
+    read = Text(f"{literal(of)}: {counted(len(folder.files), 'Markdown file')}")
     out.print(section("Read", below(read, *(not_read if others else []))))
     done = answer.documents
     skipped = [Text(f"{literal(each.id)}: {literal(each.reason)}") for each in done.skipped[:MOST_SKIPPED]]

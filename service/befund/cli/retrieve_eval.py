@@ -387,7 +387,8 @@ def print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int, 
     from befund.terminal.retrieval import below, report, section
 
     read = (below(Text(literal(file.summary)), *(Text(literal(note)) for note in file.notes)) for file in inputs.files)
-    console.print(section("Read", *read))
+    if inputs.files:
+        console.print(section("Read", *read))
     for part in report(answer, texts=inputs.texts, largest=largest, width=console.width):
         console.print(part)
     if answer.run is not None:
