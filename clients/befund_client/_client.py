@@ -17,6 +17,8 @@ from befund.contract import (
     EvidenceMappingResponse,
     Health,
     IngestResponse,
+    JudgeBatchResponse,
+    Judgment,
     QuotedEvidence,
     Readiness,
     RetrievalOptions,
@@ -25,9 +27,10 @@ from befund.contract import (
     RunImported,
     RunList,
 )
-from befund_client import _documents, _requests
+from befund_client import _documents, _judging, _requests
 from befund_client._documents import DocumentLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
+from befund_client._judging import ItemLike, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
@@ -91,6 +94,31 @@ class Client:
             ResponseError: The answer is not what the contract says.
         """
         return self._carry_out(_requests.retrieve_eval_call(_requests.retrieve_eval_body(dataset, rankings, **options)))
+
+    def judge(self, item: ItemLike, **options: Unpack[JudgeKeywords]) -> Judgment:
+        """Judge one answer: whether it is correct, faithful to its context, and the expected behaviour.
+
+        Args:
+            item: A `JudgeItem`, or the same as a plain dict: `answer`, and `question`, `context`, `expected_facts`, ...
+                or `question_id` with a `dataset`.
+            options: `judge`, `dataset`, `run` and the others of `befund.contract.JudgeOptions`.
+
+        Raises:
+            ProblemError: The service refused the request, or the judge failed; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+            TypeError: An option does not exist.
+        """
+        return self._carry_out(_judging.judge_call(item, **options))
+
+    def judge_batch(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JudgeBatchResponse:
+        """Judge many answers, at most 200; what fails is the problem of its item. See `judge`.
+
+        Args:
+            items: The answers.
+            options: Those of `judge`, and `max_cost_usd`.
+        """
+        return self._carry_out(_judging.judge_batch_call(items, **options))
 
     def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
@@ -243,6 +271,14 @@ class AsyncClient:
         """Measure rankings, or a live search, against the gold of a data set; see `Client.retrieve_eval`."""
         body = _requests.retrieve_eval_body(dataset, rankings, **options)
         return await self._carry_out(_requests.retrieve_eval_call(body))
+
+    async def judge(self, item: ItemLike, **options: Unpack[JudgeKeywords]) -> Judgment:
+        """Judge one answer; see `Client.judge`."""
+        return await self._carry_out(_judging.judge_call(item, **options))
+
+    async def judge_batch(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JudgeBatchResponse:
+        """Judge many answers; see `Client.judge_batch`."""
+        return await self._carry_out(_judging.judge_batch_call(items, **options))
 
     async def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""

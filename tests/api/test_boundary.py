@@ -124,6 +124,8 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/runs/{name}/questions/{question}",
         "/collections/{name}/documents",
         "/collections/{name}/evidence-mapping",
+        "/judge",
+        "/judge/batch",
         "/fail",
         "/too-much",
         "/",

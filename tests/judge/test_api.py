@@ -121,8 +121,13 @@ async def test_a_judge_that_is_silent_is_504(start: Start, endpoint: FakeEndpoin
 
 
 async def test_who_goes_away_is_not_judged_for(start: Start, endpoint: FakeEndpoint) -> None:
-    app = await start()
-    endpoint.usually = hangs
+    app, gone = await start(), asyncio.Event()
+
+    async def until_gone(asked: Asked, wire: Wire) -> None:
+        await wire.caller_gone()
+        gone.set()
+
+    endpoint.usually = until_gone
     body = {"type": "http.request", "body": json.dumps(ITEM).encode(), "more_body": False}
     messages = iter([body])
 
@@ -142,8 +147,7 @@ async def test_who_goes_away_is_not_judged_for(start: Start, endpoint: FakeEndpo
     await app(scope | {"headers": headers, "client": None, "server": None, "scheme": "http"}, receive, send)
     assert sent[0]["status"] == 499
     async with asyncio.timeout(5):
-        while endpoint.in_flight:
-            await asyncio.sleep(0)
+        await gone.wait()
 
 
 async def batch(client: httpx.AsyncClient, *items: Any, **options: Any) -> dict[str, Any]:
