@@ -27,7 +27,7 @@ def batch(*judgments: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_tables_then_what_was_wrong(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    service.script(Reply(body=batch(JUDGMENT, WRONG)))
+    service.plays(Reply(body=batch(JUDGMENT, WRONG)))
     assert main(["judge", answers, "--url", service.url]) == 0
     said = capsys.readouterr().out
     assert "2 answers: 2 judged by rules, 0 failed" in said
@@ -37,13 +37,13 @@ def test_tables_then_what_was_wrong(service: Service, answers: str, capsys: pyte
 
 
 def test_what_failed_is_said(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    service.script(Reply(body=BATCH))
+    service.plays(Reply(body=BATCH))
     assert main(["judge", answers, "--url", service.url]) == 0
     assert "Not judged: 1 answer\n  Q2: what is wrong" in capsys.readouterr().out
 
 
 def test_json_is_the_response(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    service.script(Reply(body=BATCH))
+    service.plays(Reply(body=BATCH))
     assert main(["judge", answers, "--url", service.url, "--json", "--votes", "3", "--no-cache"]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["judgment"]["id"] == "j1"
     sent = json.loads(service.asked[0].body)
@@ -53,7 +53,7 @@ def test_json_is_the_response(service: Service, answers: str, capsys: pytest.Cap
 def test_many_answers_go_in_parts(service: Service, tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text(json.dumps([ITEM] * 201))
-    service.script(Reply(body=batch(*[JUDGMENT] * 200)), Reply(body=batch(JUDGMENT)))
+    service.plays(Reply(body=batch(*[JUDGMENT] * 200)), Reply(body=batch(JUDGMENT)))
     command = ["judge", str(path), "--url", service.url, "--run", "main", "--dataset", "mine", "--replace-run"]
     assert main(command) == 0
     sent = [json.loads(asked.body) for asked in service.asked]
@@ -70,7 +70,7 @@ def test_many_answers_go_in_parts(service: Service, tmp_path: Path) -> None:
     ],
 )
 def test_exit_codes(service: Service, answers: str, reply: Reply, code: int) -> None:
-    service.script(reply)
+    service.plays(reply)
     assert main(["judge", answers, "--url", service.url]) == code
 
 

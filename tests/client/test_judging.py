@@ -50,7 +50,7 @@ ITEM = {"question": "How long?", "answer": "72 hours.", "expected_facts": ["72 h
 
 @pytest.mark.parametrize("item", [ITEM, JudgeItem(**ITEM)])
 def test_one_answer(service: Service, ask: Ask, item: Any) -> None:
-    service.script(Reply(body=JUDGMENT))
+    service.plays(Reply(body=JUDGMENT))
     judgment = ask("judge", item, judge="rules", run=None)
     assert (judgment.correct, judgment.faithful, judgment.facts[0].quote) == (True, None, "for 72 hours")
     (asked,) = service.asked
@@ -58,7 +58,7 @@ def test_one_answer(service: Service, ask: Ask, item: Any) -> None:
 
 
 def test_many_answers(service: Service, ask: Ask) -> None:
-    service.script(Reply(body=BATCH))
+    service.plays(Reply(body=BATCH))
     answer = ask("judge_batch", [ITEM, {"answer": ""}], dataset="mine", max_cost_usd=0.5)
     assert [result.judgment is None for result in answer.results] == [False, True]
     assert answer.results[1].problem.status == 503
