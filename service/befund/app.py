@@ -67,6 +67,7 @@ def create_app(
     clock: Callable[[], float] = perf_counter,
     dropped_log_lines: Callable[[], int] = lambda: 0,
     corpus: bool = False,
+    ahead: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -78,6 +79,7 @@ def create_app(
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
         corpus: Whether the bundled documents are brought into their collection, while it serves already.
+        ahead: Whether the data of the rules judge is loaded before the first answer asks for it, while it serves.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
@@ -95,21 +97,26 @@ def create_app(
         nonlocal judging
         encoded_document(app)
         bringing: asyncio.Task[None] | None = None
+        loading: asyncio.Task[None] | None = None
         await store.open()
-        bench = build_judges(settings.judges, rules=RulesJudge(), cache=MemoryCache(), meter=metrics.judges)
+        rules = RulesJudge()
+        bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
         judging = Judging(bench, store, settings.store_content, clock, lambda: uuid4().hex)
         try:
             live_search.open()
             await datasets.put_bundled()
             bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
+            loading = asyncio.create_task(rules.load()) if ahead else None
             async with _retention(store, settings.retention_days):
                 yield
         finally:
-            if bringing is not None:
-                bringing.cancel()
+            for task in (bringing, loading):
+                if task is not None:
+                    task.cancel()
             workers.close()
             await live_search.close()
             await bench.close()
+            await rules.close()
             await store.close()
 
     whole_evaluations = Router(

@@ -774,6 +774,12 @@ class JudgeItem(Request, frozen=True, kw_only=True):
     generation: Generation | None = None
 
 
+class JudgeBatchItem(JudgeItem, frozen=True, kw_only=True):
+    """One answer of a batch; `judge` is null where the one of the batch judges."""
+
+    judge: JudgeName | None = None
+
+
 class JudgeOptions(Request, frozen=True, kw_only=True):
     """How answers are to be judged; see `JudgeRequest`, which has the same fields."""
 
@@ -821,7 +827,7 @@ class JudgeBatchOptions(JudgeOptions, frozen=True, kw_only=True):
 class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
     """Many answers, judged alike."""
 
-    items: Annotated[list[JudgeItem], Meta(min_length=1)]
+    items: Annotated[list[JudgeBatchItem], Meta(min_length=1)]
 
 
 class JudgedFact(Response, frozen=True, kw_only=True):

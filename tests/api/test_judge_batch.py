@@ -60,6 +60,12 @@ async def test_rates_have_wilsons_interval_from_ten_answers_on(kept: httpx.Async
     assert [round(limit, 3) for limit in rates["correct"]["ci"]] == [0.497, 0.918]
 
 
+async def test_an_answer_may_name_its_own_judge(kept: httpx.AsyncClient) -> None:
+    found = await judged(kept, item(judge="rules"), item())
+    assert [result["judgment"]["judge"]["name"] for result in found["results"]] == ["rules", "rules"]
+    await refused(kept.post("/judge/batch", json={"items": [item(judge="nobody")]}), 422, "unknown-judge")
+
+
 async def test_lines_are_answers_too(kept: httpx.AsyncClient) -> None:
     lines = "\n".join(json.dumps(each) for each in (item(), item(answer="48 hours"))) + "\n\n"
     answer = await kept.post("/judge/batch?judge=rules&votes=1", content=lines, headers=NDJSON)

@@ -55,6 +55,10 @@ class RulesJudge:
             return judged_by(self.name, item, nothing_said(item))
         return judged_by(self.name, item, await self.observe(item))
 
+    async def load(self) -> None:
+        """Load its data before the first answer asks for it."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, _knowledge_once)
+
     async def ready(self) -> None:
         """It can always be asked."""
 
@@ -63,9 +67,12 @@ class RulesJudge:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _observe(self, item: Item) -> Observation:
-        with _LOADING:
-            knowledge = _knowledge()
-        return judge(item, knowledge, force=self._force)
+        return judge(item, _knowledge_once(), force=self._force)
+
+
+def _knowledge_once() -> Knowledge:
+    with _LOADING:
+        return _knowledge()
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
 """Judge answers: one, or many at the same time; keep the judgments in a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 from befund import __version__
 from befund.contract import (
     Content,
+    JudgeBatchItem,
     JudgeBatchOptions,
     JudgeInfo,
     JudgeItem,
@@ -33,7 +34,7 @@ from befund.usecases.votes import judge_by_votes
 
 LARGEST_CONFIG = 256 * 1024
 
-_ITEM = msgspec.json.Decoder(JudgeItem)
+_ITEM = msgspec.json.Decoder(JudgeBatchItem)
 
 
 class Judged(Struct, frozen=True):
@@ -48,15 +49,25 @@ class Answers(Struct, frozen=True):
 
     Attributes:
         options: How is judged.
-        judge: Who judges.
+        judges: Who judges, by the names that the request gives them.
         selection: The questions; None where no data set is meant.
         dataset_name: What the data set is called; None where only its run names it.
     """
 
     options: JudgeOptions
-    judge: Judge
+    judges: dict[str, Judge]
     selection: Selection | None
     dataset_name: str | None
+
+    @property
+    def concurrency(self) -> int:
+        """How many answers it makes sense to have under way."""
+        return min(judge.concurrency for judge in self.judges.values())
+
+    def judge_of(self, task: Task) -> Judge:
+        """Who judges this answer."""
+        own = task.sent.judge if isinstance(task.sent, JudgeBatchItem) else None
+        return self.judges[own or self.options.judge]
 
     def task(self, sent: JudgeItem) -> Task:
         """One answer to be judged.
@@ -135,26 +146,29 @@ class Judging(Struct, frozen=True):
         repeats = await unanswered(self.store, caller, "/judge/batch", body) if options.run is not None else None
         read = [_read(raw, place) for place, raw in enumerate(items)]
         ids = [each.question_id for each in read if isinstance(each, JudgeItem) and each.question_id is not None]
-        answers = await self._answers(options, list(dict.fromkeys(ids)))
+        named = [each.judge for each in read if isinstance(each, JudgeBatchItem) and each.judge is not None]
+        answers = await self._answers(options, list(dict.fromkeys(ids)), also=dict.fromkeys(named))
         tasks = _tasks(read, answers)
         outcomes = await self._judge_all(tasks, answers, Budget(options.max_cost_usd))
         judged = Judged(outcomes, summary_of(outcomes))
         await self._keep(answers, outcomes, encode(judged), repeats)
         return judged
 
-    async def _answers(self, options: JudgeOptions, question_ids: Sequence[str]) -> Answers:
-        judge = self.judges.named(options.judge)
+    async def _answers(
+        self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = ()
+    ) -> Answers:
+        judges = {name: self.judges.named(name) for name in (options.judge, *also)}
         if len(msgspec.json.encode(options.config)) > LARGEST_CONFIG:
             raise ContradictionError.at(
                 "/config", "config-too-large", f"The configuration of a run has at most {LARGEST_CONFIG} bytes."
             )
         if options.dataset is not None:
             selection = await self.store.selection(options.dataset, question_ids)
-            answers = Answers(options, judge, selection, options.dataset.partition("@")[0])
+            answers = Answers(options, judges, selection, options.dataset.partition("@")[0])
         elif options.run is not None:
-            answers = Answers(options, judge, await self._of_run(options.run, question_ids), None)
+            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None)
         else:
-            answers = Answers(options, judge, None, None)
+            answers = Answers(options, judges, None, None)
         if answers.selection is not None:
             await self._refuse_other_run(answers, answers.selection.version)
         return answers
@@ -191,7 +205,7 @@ class Judging(Struct, frozen=True):
 
         if budget.is_limited:  # what an answer costs is known once one was judged
             await work(most=1)
-        await together(work() for _ in range(min(answers.judge.concurrency, len(tasks))))
+        await together(work() for _ in range(min(answers.concurrency, len(tasks))))
         return [outcome for outcome in outcomes if outcome is not None]
 
     async def _judge_within(self, budget: Budget, task: Task, answers: Answers) -> Outcome:
@@ -211,7 +225,7 @@ class Judging(Struct, frozen=True):
             budget.end(usage)
 
     async def _judgment(self, task: Task, answers: Answers) -> Judgment:
-        judge, options = answers.judge, answers.options
+        judge, options = answers.judge_of(task), answers.options
         began = self.clock()
         if says_nothing(task.item.answer, task.item.question):
             judged = judged_by(judge.name, task.item, nothing_said(task.item))
@@ -278,15 +292,15 @@ def _identity(answers: Answers, version: Version) -> Identity:
         version=version.hash,
         config=config,
         measured={},
-        judges={answers.judge.name: answers.judge.fingerprint},
+        judges={judge.name: judge.fingerprint for judge in answers.judges.values()},
         said={JUDGMENT: list(config)},
     )
 
 
-def _read(raw: Raw, place: int) -> JudgeItem | BefundError:
+def _read(raw: Raw, place: int) -> JudgeBatchItem | BefundError:
     try:
         item = decode(raw, _ITEM)
-        refuse_repeated_fields(raw, JudgeItem)
+        refuse_repeated_fields(raw, JudgeBatchItem)
         return item
     except BefundError as error:
         error.move_below(f"/items/{place}")
