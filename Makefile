@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: help demo serve test check bench live lock openapi clean
 
 help:
-	@echo "make demo    set up, start the service, measure runs and a live search over HTTP, print the tables"
+	@echo "make demo    set up, start the service, measure runs, a live search and answers over HTTP"
 	@echo "make serve   set up and run the service on 127.0.0.1:8080, with the bundled documents in it"
 	@echo "make test    set up and run the tests"
 	@echo "make check   set up and run types, lint, import rules, corpus and document checks"
