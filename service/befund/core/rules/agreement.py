@@ -68,7 +68,7 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
         float(
             bool(len(exact))
             and not stated.all()
-            and any(_vaguely(entity, other) for entity in exact for other in others)
+            and any(vaguely(entity, other) for entity in exact for other in others)
         ),
         float(soft[len(wanted.keys) - 1]) if wanted.keys else share(weights, soft),
         *_plain(answer, reference),
@@ -94,14 +94,14 @@ def _words(text: Text) -> set[str]:
     }
 
 
-def _vaguely(entity: Entity, other: Entity) -> bool:
+def vaguely(entity: Entity, other: Entity) -> bool:
     """Whether the other says the same date less exactly."""
     if entity.kind != "date":
         return False
     coarse = {("date", year, month, 0) for _, year, month, day in entity.wants if day} | {
         ("date", year, 0, 0) for _, year, _, _ in entity.wants
     }
-    return bool(coarse & (other.wants | {key for key in other.near if key[0] == "date"}))
+    return bool(coarse & (other.wants | (other.near if other.kind == "number" else frozenset())))
 
 
 def _met(keys: frozenset[str], alike: Array, given: Terms) -> Array:

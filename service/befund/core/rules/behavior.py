@@ -26,7 +26,7 @@ _NO_ANSWER = [
     rf"\b{_SOURCE}\b.{{0,60}}?\b(?:contains?|has|have|gives?|provides?|makes?|offers?|includes?) (?:no|nothing|neither)\b",
     rf"\b{_SOURCE}\b.{{0,40}}?\b(?:is|are) silent\b",
     r"\b(?:i|we)(?: \w+)? (?:could|can|did|was|were|am|are|have|do)(?: not|n't|not)\b.{0,30}?\b(?:find|found|locate|answer|"
-    r"determine|tell|know|say|see|have (?:any |enough |sufficient )?(?:information|details|data|record))\b",
+    r"determine|tell|say|see|have (?:any |enough |sufficient )?(?:information|details|data|record))\b",
     r"\bi(?: 'm|'m| am) (?:not able|unable) to (?:find|answer|determine|locate|tell|say)\b",
     r"\b(?:unable|not able) to (?:find|answer|determine|locate)\b",
     r"\b(?:i|we) (?:have |'ve )?found (?:no|nothing|neither)\b",
@@ -36,7 +36,7 @@ _NO_ANSWER = [
     rf"evidence|record|answer|reference)\b(?:.{{0,60}}?\b{_SOURCE}\b)?",
     r"\b(?:no|not enough|insufficient) (?:information|details|data)\b.{0,40}?\b(?:available|provided|given|found|on|about|to)\b",
     r"\bi (?:do not|don't|don 't) know\b",
-    r"\b(?:is|are|remains?) (?:not known|unknown|unspecified|undocumented)\b",
+    r"\b(?:is|are|remains?) (?:not known(?= ?[.,;]|$)|unknown|unspecified|undocumented)\b",
     rf"\b(?:not|cannot be|can't be) (?:be )?(?:determined|answered|inferred|derived|deduced)\b.{{0,40}}?\b(?:from|with|by|based)\b",
     rf"\bcan(?:not|'t) be (?:determined|answered|found)\b",
     rf"\b{_QUELLE}\b.{{0,80}}?\b(?:nicht|keine?n?|nichts)\b",
@@ -81,11 +81,14 @@ _DENY = [
     r"mitzuteilen|nennen)\b",
 ]
 _CLARIFY = [
-    r"\b(?:do|did|are|would|could|can|which|what|please|for which|in which|on which|about which|whether)\b.{0,80}?\b(?:you|"
-    r"your|clarify|specify)\b",
+    r"\b(?:do|did) you (?:mean|use|want|need|have|refer|run|work|ask)\b",
+    r"\bare you (?:asking|referring|using|looking|talking|interested in the|on|a|an)\b",
+    r"\b(?:can|could|would|will) you\b.{0,40}?\b(?:clarify|specify|tell|say|name|give|provide|explain|be more)\b",
+    r"\b(?:which|what)\b.{0,60}?\b(?:version|product|plan|type|kind|one|edition|release|region|environment|account|model|mean|"
+    r"referring|asking|interested|using)\b",
     r"\bwhich\b",
-    r"\b(?:meinen|meinst|nutzen|nutzt|verwenden|verwendest|möchten|möchtest|benutzen|haben|sprechen|geht es|können|könnten|"
-    r"könntest|welche\w*|um welche\w*|für welche\w*|was genau)\b",
+    r"\b(?:meinen|meinst|nutzen|nutzt|verwenden|verwendest|benutzen|welche\w*|um was|worauf|auf was|was genau|beziehen)\b",
+    r"\b(?:möchten|möchtest|haben|sprechen|können|könnten|könntest|geht es)\b.{0,60}?\b(?:oder|präzisier\w*|genauer|um)\b",
 ]
 _CLARIFY_PLAIN = [
     r"\b(?:please|could you|can you|you need to|i need to know|i would need)\b.{0,60}?\b(?:clarify|specify|tell me|let me know|"
@@ -107,6 +110,8 @@ _TRIGGER = re.compile(
     r"zugriff|bitte|könnten|müsste|teilen)\b|n't\b"
 )
 """No refusal or question is without one of these."""
+_SORRY = re.compile(r"\b(?:sorry|afraid|unfortunately|leider|bedaure|entschuldigung|apologi[sz]e)\b")
+_BUT = re.compile(r"\b(?:but|aber)\b")
 _GOES_ON = re.compile(r"\b(?:but|however|aber|jedoch|allerdings)\b(?:\W+\w+){4}")
 _COURTESY = re.compile(
     r"\b(?:anything else|something else|help you|be of help|further questions|sonst noch|weiterhelfen|behilflich|weitere fragen)\b"
@@ -128,15 +133,23 @@ def act_of(sentence: str) -> ExpectedBehavior:
         return "answer"
     if any(pattern.search(text) for pattern in DENY):
         return "deny"
-    ends = [found.end() for pattern in NO_ANSWER if (found := pattern.search(text))]
-    if ends:
-        return "answer" if _GOES_ON.search(text, max(ends)) else "no_answer"
+    refused = [found.span() for pattern in NO_ANSWER if (found := pattern.search(text))]
+    if refused:
+        start, end = min(refused)
+        both = _GOES_ON.search(text, end) or _said_before(text[:start])
+        return "answer" if both else "no_answer"
     if _COURTESY.search(text):
         return "answer"
     asks = text.rstrip(" \"'»)*").endswith("?")
     if (asks and any(pattern.search(text) for pattern in CLARIFY)) or any(p.search(text) for p in CLARIFY_PLAIN):
         return "clarify"
     return "answer"
+
+
+def _said_before(text: str) -> bool:
+    """Whether something is said, and no regret, before a "but" that leads to the refusal."""
+    but = _BUT.search(text)
+    return but is not None and len(text[: but.start()].split()) >= 4 and not _SORRY.search(text)
 
 
 def behavior_of(acts: Sequence[ExpectedBehavior], says: Sequence[bool]) -> ExpectedBehavior:

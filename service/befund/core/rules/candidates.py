@@ -15,7 +15,7 @@ _SEPARATORS = frozenset({",", ";", "/", "|", "•"})
 _JOINERS = frozenset({"or", "oder", "and", "und", "&"})
 MANY = 4
 """So many candidates are a list; fewer only where "or" stands between them."""
-_LONGEST_ITEM = 7
+_LONGEST_ITEM = 12
 _NEAR = 12
 
 
@@ -78,7 +78,7 @@ def _closed(run: list[frozenset[str]], alternatives: bool) -> list[Listing]:
 
 
 def _words(found: Sequence[Token]) -> list[str]:
-    return [token.text for token in found if token.kind != "mark" and token.text not in STOPWORDS]
+    return [token.text for token in found if token.kind != "mark"]
 
 
 def _item_length(found: Sequence[Token]) -> int:
@@ -93,9 +93,11 @@ def lists_candidates(sentences: Sequence[Sentence], stated: Sequence[frozenset[s
         stated: The words of everything that would be right.
         known: Words of the question, which make no candidate.
     """
+    stated = [own - STOPWORDS or own for own in stated]
+    known = known | STOPWORDS
+    all_stated: frozenset[str] = frozenset().union(*stated)
     for listing in listings(sentences):
-        items = [item - known for item in listing.items if item - known]
-        right = [any(item & own for own in stated) for item in items]
+        right = [any(item & own for own in stated) for item in listing.items if item - known or item & all_stated]
         wrong = right.count(False)
         if any(right) and (wrong >= MANY and wrong >= 2 * right.count(True)):
             return True

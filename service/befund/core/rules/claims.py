@@ -95,6 +95,8 @@ def claim_of(
     other = context.texts[chunk].tongue
     if tongue and other and tongue != other:
         return _translated(sentence, found, context, model, force=force)
+    if sentence.denied and not best.denied:
+        return _cite(sentence, "unsupported" if force else None, found.best, context, "negation not in the passage")
     decided = model.decide(model.score(found.features), force=force)
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
     return _cite(sentence, verdicts[decided], found.best, context, "wording")

@@ -230,6 +230,18 @@ def _word_of(sentence: Sentence) -> bool | None:
     return True if first in _YES else False if first in _NO else None
 
 
+def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
+    """Another figure where the reference has one: no words make up for it. A date less exact is left to the model."""
+    given = [entity for sentence in answer.said for entity in sentence.entities]
+    for wanted in exact:
+        if any(agreement.states_in([entity], wanted) or agreement.vaguely(wanted, entity) for entity in given):
+            continue
+        for entity in given:
+            if entity.dimensions & wanted.dimensions and entity.wants.isdisjoint(answer.question.provides):
+                return f"{wanted.kind} differs"
+    return None
+
+
 def agrees_with(
     answer: Answer, reference: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool
 ) -> tuple[bool | None, str, str | None]:
@@ -244,7 +256,15 @@ def agrees_with(
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
     if decided is not False and (rule := _veto(answer, best, read)):
         return False, rule, best.raw
+    if decided and not force and _denies_elsewhere(answer, read):
+        return None, "something is denied", best.raw
     return decided, "wording", best.raw
+
+
+def _denies_elsewhere(answer: Answer, read: Text) -> bool:
+    """Whether the answer denies anything where neither question nor reference does."""
+    calm = not any(each.denied for each in (*answer.question.sentences, *read.sentences))
+    return calm and any(sentence.denied for sentence in answer.said)
 
 
 def _overlap(sentence: Sentence, read: Text) -> int:
@@ -257,10 +277,12 @@ def _veto(answer: Answer, best: Sentence, read: Text) -> str | None:
     """What speaks against agreement whatever the words are: denial, other figures, a list of candidates."""
     exact = _to_state(read, answer.question)
     stated = [entity for entity in best.entities if any(agreement.states_in([entity], own) for own in exact)]
+    if rule := _figure_differs(answer, exact):
+        return rule
     keys = read.keys - answer.question.keys or read.keys
     places = [term.at for term in best.terms if term.key in keys] + [entity.start for entity in stated]
     if any(each.denied for each in read.sentences):
-        if places and not best.denied and not any(each.denied for each in answer.question.sentences):
+        if not any(each.denied for each in (*answer.said, *answer.question.sentences)):
             return "negated"
     elif places and all(_denied(best, place, answer.question, read) for place in places):
         return "negated"

@@ -11,7 +11,10 @@ _CUES = frozenset(
     "keines keinerlei nie niemals niemand nichts nirgends weder noch ohne keinesfalls keineswegs keinesfalls "
     "n't ain't unable".split()
 )
-_FORWARD_ONLY = frozenset({"without", "ohne"})
+_NOUN_CUES = frozenset(
+    "without ohne no none nothing kein keine keinen keinem keiner keines keinerlei nichts niemand nobody".split()
+)
+"""These deny the thing they stand before; the others deny what the whole clause says."""
 _SOFTENED = frozenset(
     "only just merely least later more less fewer until longer earlier nur zuletzt mehr weniger später länger "
     "früher bloss lediglich than".split()
@@ -24,6 +27,8 @@ _THAT = frozenset({"that", "dass", "daß", "whether", "ob"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "!", "?"})
 _BUT = frozenset({"but", "sondern", "aber", "while", "whereas", "während", "although", "obwohl", "rather", "instead",
                   "stattdessen", "yet", "jedoch", "doch", "and", "und", "because", "weil", "denn", "since"})  # fmt: skip
+_LISTED = 4
+"""A stretch of so few words after a comma goes on with what was denied before it."""
 _CONDITIONS = frozenset(
     "if when unless once wenn falls sofern sobald solange nachdem bevor after before until bis except ausser".split()
 )
@@ -45,10 +50,6 @@ class Clause(Struct, frozen=True):
     cues: tuple[int, ...] = ()
     inherits: bool = False
     conditional: bool = False
-
-    def denies(self, at: int) -> bool:
-        """Whether what stands at this token is denied."""
-        return self.inherits or any(cue < at or cue >= 0 for cue in self.cues)
 
 
 def clauses(found: Sequence[Token]) -> list[Clause]:
@@ -76,9 +77,24 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
 def _clause(found: Sequence[Token], start: int, end: int, before: Clause | None) -> Clause:
     first = found[start].text
     begins_that = first in _THAT
-    inherits = bool(before and begins_that and (before.cues or before.inherits))
+    denied_before = bool(before and (before.inherits or any(_denies_clause(found, cue) for cue in before.cues)))
+    words = sum(token.kind != "mark" for token in found[start:end])
+    listed = words <= _LISTED and (first not in _BUT or first in ("and", "und")) and found[start - 1].text != ";"
+    inherits = denied_before and (begins_that or (listed and not _is_no(found, before)))
     conditional = first in _CONDITIONS or (start + 1 < end and found[start + 1].text in _CONDITIONS)
     return Clause(start, end, cues(found, start, end), inherits, conditional)
+
+
+def _is_no(found: Sequence[Token], clause: Clause | None) -> bool:
+    """Whether the clause is nothing but a no."""
+    return clause is not None and sum(token.kind != "mark" for token in found[clause.start : clause.end]) <= 1
+
+
+def _denies_clause(found: Sequence[Token], cue: int) -> bool:
+    """Whether the word denies its whole clause, and not only the thing behind it."""
+    before = found[cue - 1].text if cue else ""
+    after = found[cue + 1].text if cue + 1 < len(found) else ""
+    return found[cue].text not in _NOUN_CUES or before in _BE or after in ("longer", "mehr")
 
 
 def cues(found: Sequence[Token], start: int = 0, end: int | None = None) -> tuple[int, ...]:
@@ -122,15 +138,11 @@ def _number_follows(found: Sequence[Token], at: int) -> bool:
 
 
 def denied_tokens(found: Sequence[Token], parts: Sequence[Clause]) -> frozenset[int]:
-    """The tokens that are denied: from a cue to the end of its clause, or all before it where nothing follows."""
+    """The tokens that are denied."""
     denied: set[int] = set()
     for part in parts:
         if part.inherits:
             denied.update(range(part.start, part.end))
         for cue in part.cues:
-            follows = sum(token.kind != "mark" for token in found[cue + 1 : part.end])
-            if follows > 1 or found[cue].text in _FORWARD_ONLY:
-                denied.update(range(cue + 1, part.end))
-            else:
-                denied.update(range(part.start, part.end))
+            denied.update(range(part.start if _denies_clause(found, cue) else cue + 1, part.end))
     return frozenset(denied)

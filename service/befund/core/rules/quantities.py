@@ -137,7 +137,7 @@ class _Reader:
             while self.text(after) in (".", "st", "nd", "rd", "th", "of"):
                 after += 1
             month = self.month(after)
-            if month and 1 <= int(token.text) <= 31:
+            if month and int(token.text):
                 year, end = self.year(after + 1)
                 return _dated(self.found, at, end, [(year, month, int(token.text))])
         if month := self.month(at):
@@ -147,7 +147,7 @@ class _Reader:
     def _month_first(self, at: int, month: int) -> Entity | None:
         after = at + 1 + (self.text(at + 1) == ".")
         day = self.text(after)
-        if self.kind(after) == "number" and day.isdigit() and len(day) <= 2 and 1 <= int(day) <= 31:
+        if self.kind(after) == "number" and day.isdigit() and len(day) <= 2 and int(day):
             end = after + 1
             if self.text(end) in ("st", "nd", "rd", "th"):
                 end += 1
@@ -424,8 +424,8 @@ def _dated(found: Sequence[Token], start: int, end: int, readings: list[tuple[in
     for year, month, day in readings:
         wants.add(("date", year, month, day))
         provides |= {("date", y, m, d) for y in {year, 0} for m in {month, 0} for d in {day, 0} if (m or not d)}
-        near |= {("date", year, month, 0)} if year and day else set()
-        near |= {("date", 0, month, day)} if year and day else set()
+        provides.add(("said", year, month, day))
+        near |= {("said", 0, month, day)} if year and day else set()
     provides.discard(("date", 0, 0, 0))
     return Entity(
         "date", _text(found, start, end), start, end, frozenset(wants), frozenset(provides), frozenset(near),

@@ -16,8 +16,14 @@ WINDOW = 3
 FEATURES = (
     "window_exact", "window_soft", "context_exact", "context_soft", "sentence_soft", "weakest_word", "weakest_clause",
     "numbers_missing", "numbers_missing_window", "names_missing", "names_missing_window", "pairs", "likeness",
-    "first_person", "claim_length", "context_length", "claim_denies", "context_denies", "has_numbers", "longest_run", "unmet", "opinion", "asks", "conflict",
+    "first_person", "claim_length", "context_length", "claim_denies", "context_denies", "has_numbers", "longest_run", "unmet", "opinion", "asks", "conflict", "chat",
 )  # fmt: skip
+
+
+_REACH = 8
+"""Tokens behind a denial that it can be about."""
+
+_CHAT = frozenset("yeah yep yup well oh wow so haha lol actually you your i've i'm i'd pretty too ! ?".split())
 
 
 class Evidence(Struct, frozen=True):
@@ -151,6 +157,7 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
         ),
         float(claim.raw.rstrip().endswith("?")),
         float(conflict(claim, evidence.sentences[best])),
+        float(any(token.text in _CHAT for token in claim.tokens)),
     )
     return Support(np.array(values, np.float32), best, (first, last), missing, float(by_sentence[best]))
 
@@ -161,10 +168,17 @@ def conflict(claim: Sentence, passage: Sentence) -> bool:
 
 
 def _denies(one: Sentence, other: Sentence) -> bool:
-    denied = [term.key for term in one.terms if term.at in one.denied_at][:5]
+    """Whether what one denies, right behind a cue or else right before it, the other says and does not deny."""
     there = {term.key: term.at in other.denied_at for term in other.terms}
-    shared = [key for key in denied if key in there]
-    return bool(shared) and 2 * len(shared) >= len(denied) and not any(there[key] for key in shared)
+    for clause in one.clauses:
+        for cue in clause.cues:
+            after = [term.key for term in one.terms if cue < term.at <= cue + _REACH]
+            before = [term.key for term in one.terms if clause.start <= term.at < cue][-3:]
+            scope = (after or before)[:4]
+            shared = [key for key in scope if key in there]
+            if shared and 2 * len(shared) >= len(scope) and not any(there[key] for key in shared):
+                return True
+    return False
 
 
 def _longest_run(own: Sequence[tuple[str, str]], given: frozenset[tuple[str, str]]) -> int:
