@@ -2,7 +2,7 @@
 
     python calibration/measure.py [--samples FOLDER] [--in-sample]
 
-Every verdict is the service's own: the judge observes, `verdicts_of` derives. The fitted models are fitted anew without the
+Every verdict is the service's own: the judge observes, `verdicts_of` derives. The models are fitted anew without the
 fold that they judge (ten folds by group), so that no item is judged by weights that have seen its group.
 """
 
@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import samples
 import teralune
-from fit import WEIGHTS, Case, cases_of, fit, fold_of, score
+from fit import WEIGHTS, cases_of, fit, fold_of
 
 from befund.adapters.lexicon import InstalledLexicon
-from befund.core.judging import Item, verdicts_of
+from befund.core.judging import verdicts_of
 from befund.core.rules.judge import Knowledge, judge
-from befund.core.rules.weights import Linear, Weights
+from befund.core.rules.weights import Weights
 
 FOLDS = 10
 RESAMPLES = 1000
@@ -56,25 +55,6 @@ def interval(verdicts: Sequence[Verdict]) -> tuple[float, float]:
         for _ in range(RESAMPLES)
     )
     return found[int(0.025 * RESAMPLES)], found[int(0.975 * RESAMPLES) - 1]
-
-
-def thresholds(kind: str, cases: Sequence[Case]) -> tuple[float, float]:
-    """From where on the model speaks, by scores of folds it has not seen: at least 90 % right on each side."""
-    pairs = []
-    for fold in range(FOLDS):
-        model = fit(kind, [case for case in cases if fold_of(case.group, FOLDS) != fold])
-        pairs += [(score(kind, model, case), case.label) for case in cases if fold_of(case.group, FOLDS) == fold]
-    return _side(pairs, yes=False), _side(pairs, yes=True)
-
-
-def _side(pairs: list[tuple[float, bool]], *, yes: bool) -> float:
-    """The nearest threshold to zero beyond which at least nine of ten are right."""
-    for step in range(0, 400, 5):
-        limit = step / 100
-        beyond = [label for value, label in pairs if (value >= limit if yes else value <= -limit)]
-        if beyond and sum(label is yes for label in beyond) >= 0.9 * len(beyond):
-            return limit if yes else -limit
-    return 4.0 if yes else -4.0
 
 
 def measured(
@@ -129,26 +109,17 @@ def main() -> None:
     lexicon = InstalledLexicon()
     data = samples.read(options.samples)
     committed = msgspec.json.decode(WEIGHTS.read_bytes(), type=Weights)
-    print(
-        table(
-            measured(data, (lambda _: committed) if options.in_sample else _by_fold(data, committed, lexicon), lexicon)
-        )
-    )
+    print(table(measured(data, (lambda _: committed) if options.in_sample else _by_fold(data, lexicon), lexicon)))
     print()
     print(teralune.table(Knowledge(lexicon, committed)))
 
 
-def _by_fold(
-    data: dict[str, list[samples.Sample]], committed: Weights, lexicon: InstalledLexicon
-) -> Callable[[str], Weights]:
+def _by_fold(data: dict[str, list[samples.Sample]], lexicon: InstalledLexicon) -> Callable[[str], Weights]:
     cases = cases_of(data, lexicon)
     folds: list[Weights] = []
     for fold in range(FOLDS):
-        models = {}
-        for kind, limits in (("agreement", committed.agreement), ("support", committed.support)):
-            model = fit(kind, [case for case in cases[kind] if fold_of(case.group, FOLDS) != fold])
-            models[kind] = msgspec.structs.replace(model, no=limits.no, yes=limits.yes)
-        folds.append(Weights(**models))
+        models = [fit(kind, [c for c in found if fold_of(c.group, FOLDS) != fold]) for kind, found in cases.items()]
+        folds.append(Weights(*models))
     return lambda group: folds[fold_of(group, FOLDS)]
 
 

@@ -2,8 +2,8 @@
 
     python calibration/perturb.py [--samples FOLDER] [--show N]
 
-From the items that people called right: a number swapped, a "not" inserted, the reference or the passage negated, and the
-right answer hidden among seven candidates.
+From the items that people called right: a number swapped, a "not" inserted, the reference or the passage negated, and
+the right answer hidden among seven candidates.
 """
 
 import argparse
@@ -43,7 +43,11 @@ def denied(text: str) -> str | None:
     found = _VERB.search(text)
     if not found:
         return None
-    word = "nicht" if found[1] in ("ist", "war", "sind", "waren", "hat", "haben", "kann", "wird", "muss", "darf") else "not"
+    word = (
+        "nicht"
+        if found[1] in ("ist", "war", "sind", "waren", "hat", "haben", "kann", "wird", "muss", "darf")
+        else "not"
+    )
     return f"{text[: found.end()]} {word}{text[found.end() :]}"
 
 
@@ -90,7 +94,10 @@ def perturbed(sample: samples.Sample, others: Sequence[str]) -> Iterator[tuple[s
     sentences = [(chunk, part) for chunk, text in enumerate(texts) for part in re.split(r"(?<=[.!?])\s+", text)]
     chunk, best = max(sentences, key=lambda each: overlap(item.answer, each[1]))
     if changed := denied(best):
-        context = [Passage(p.id, (p.text or "").replace(best, changed) if n == chunk else p.text) for n, p in enumerate(item.context or ())]
+        context = [
+            Passage(p.id, (p.text or "").replace(best, changed) if n == chunk else p.text)
+            for n, p in enumerate(item.context or ())
+        ]
         yield "passage negated", replace(context=tuple(context))
 
 
@@ -107,14 +114,16 @@ def main() -> None:
         for number, sample in enumerate(items):
             if not sample.label:
                 continue
-            names = [each.item.reference_answers[0] for each in items[number + 1 :] + items if each.item.reference_answers]
+            names = [
+                each.item.reference_answers[0] for each in items[number + 1 :] + items if each.item.reference_answers
+            ]
             others = [name for name in dict.fromkeys(names) if name not in sample.item.reference_answers]
             for kind, item in perturbed(sample, others[: CANDIDATES - 1]):
                 seen = judge(item, knowledge)
                 verdict = getattr(verdicts_of(item, seen), sample.dimension).verdict
                 counts.setdefault(kind, [0, 0, 0])[{False: 0, None: 1, True: 2}[verdict]] += 1
                 if verdict and options.show > sum(count[2] for count in counts.values()):
-                    print(f"    {kind}: {item.question[:80]!r} {item.answer[:300]!r} {item.reference_answers[:3]} {seen.reason[:300]}")
+                    print(f"    {kind}: {item.question!r} {item.answer!r} {item.reference_answers[:3]} {seen.reason}")
         for kind, (caught, silent, missed) in counts.items():
             print(f"| {source} | {kind} | {caught + silent + missed} | {caught} | {silent} | {missed} |")
 

@@ -5,9 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import sentencex
+import sentencex  # type: ignore[import-untyped]
 import simplemma
-import wordllama
+import wordllama  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from wordllama import WordLlama
 

@@ -11,9 +11,9 @@ from befund.core.rules.reading import Text
 from befund.core.rules.words import fold
 
 FEATURES = (
-    "recall_exact", "recall_soft", "sentence_recall", "weakest_word", "entities_missing", "entities_differ", "contained",
-    "trigrams", "precision", "answer_in_reference", "name_recall", "likeness", "answer_length", "reference_length",
-    "reference_is_exact", "vague", "last_word", "plain_recall", "plain_precision", "short_overlap",
+    "recall_exact", "recall_soft", "sentence_recall", "weakest_word", "entities_missing", "entities_differ",
+    "contained", "trigrams", "precision", "answer_in_reference", "name_recall", "likeness", "answer_length",
+    "reference_length", "reference_is_exact", "vague", "last_word", "plain_recall", "plain_precision", "short_overlap",
 )  # fmt: skip
 ENTITY_WEIGHT = 14.0
 
@@ -106,7 +106,7 @@ def vaguely(entity: Entity, other: Entity) -> bool:
 
 def _met(keys: frozenset[str], alike: Array, given: Terms) -> Array:
     columns = [column for column, key in enumerate(given.keys) if key in keys]
-    return alike[:, columns].max(axis=1, initial=0.0)
+    return np.asarray(alike[:, columns].max(axis=1, initial=0.0))
 
 
 def strong(found: Sequence[Entity]) -> list[Entity]:

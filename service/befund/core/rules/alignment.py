@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from befund.core.rules.language import Lexicon
-from befund.core.rules.reading import Sentence
+from befund.core.rules.reading import Sentence, Term
 
 Array = NDArray[np.float32]
 
@@ -38,7 +38,7 @@ class Terms(Struct, frozen=True):
 
 def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozenset[str] = frozenset()) -> Terms:
     """The distinct words of some sentences, those `without` left out."""
-    first = {}
+    first: dict[str, Term] = {}
     for sentence in sentences:
         for term in sentence.terms:
             if term.key not in without:
@@ -46,14 +46,14 @@ def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozen
     keys = tuple(first)
     raw = lexicon.vectors([term.raw for term in first.values()])
     lengths = np.sqrt((raw * raw).sum(axis=1))
-    proper = np.array([term.proper for term in first.values()], dtype=bool)
+    proper = np.array([term.proper for term in first.values()], dtype=np.bool_)
     weights = np.clip(lengths, _LEAST_WEIGHT, _MOST_WEIGHT)
     weights[[not key.isalpha() for key in keys]] = _NAME_WEIGHT
     return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper)
 
 
 def likeness(wanted: Terms, given: Terms) -> Array:
-    """For each wanted word (row) and each given word (column): 1 where they are the same, else their cosine, cut off."""
+    """For each wanted word (row) and given word (column): 1 where they are the same, else their cosine, cut off."""
     if not wanted.keys or not given.keys:
         return np.zeros((len(wanted.keys), len(given.keys)), np.float32)
     alike = np.clip(wanted.vectors @ given.vectors.T, 0.0, 0.95)
@@ -67,7 +67,7 @@ def likeness(wanted: Terms, given: Terms) -> Array:
             alike[row, column] = max(alike[row, column], _stem_share(key, given.keys[column]))
         if key in place:
             alike[row, place[key]] = 1.0
-    return alike.astype(np.float32)
+    return np.asarray(alike, np.float32)
 
 
 def _stem_share(one: str, other: str) -> float:

@@ -107,10 +107,13 @@ def lists_candidates(sentences: Sequence[Sentence], stated: Sequence[frozenset[s
 def hedged(sentence: Sentence, entity: Entity) -> bool:
     """Whether another value of the same kind is offered beside this one: "24 or 72 hours", "30 seconds or 60"."""
     for other in sentence.entities:
-        if other is entity or not other.dimensions & entity.dimensions or other.wants & entity.provides:
+        if other is entity or other.wants & entity.provides:
             continue
         first, last = sorted((entity, other), key=lambda each: each.start)
         between = [token.text for token in sentence.tokens[first.end : last.start]]
+        names = other.kind == entity.kind == "name" and len(between) <= 2
+        if not other.dimensions & entity.dimensions and not names:
+            continue
         if len(between) <= _NEAR and not OR.isdisjoint(between):
             return True
         before = [token.text for token in sentence.tokens[max(0, first.start - 3) : first.start]]

@@ -8,13 +8,16 @@ from befund.core.rules.language import Lexicon, Tongue
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.support import Evidence, Support, conflict, support_of
+from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear
 
-_SMALL_TALK = frozenset(
-    "yes no yeah yep sure okay ok oh wow well thanks thank please sorry agree true exactly absolutely indeed great good "
-    "nice cool awesome amazing interesting fun pretty really hope help helps glad welcome too hi hello hey know right "
+_SMALL_TALK = listed(
+    "yes no yeah yep sure okay ok oh wow well thanks thank please sorry agree true exactly absolutely indeed "
+    "great good "
+    "nice cool awesome amazing interesting fun pretty really hope help helps glad welcome too hi hello hey know "
+    "right "
     "ja nein gern gerne klar natürlich danke bitte leider entschuldigung hallo guten tag stimmt genau gut schön "
-    "helfen hoffe weiter so very scary popular talented definitely haha lol".split()
+    "helfen hoffe weiter so very scary popular talented definitely haha lol"
 )
 
 
@@ -35,9 +38,10 @@ class Context:
         return self.echoes and entity.kind == "name" and not entity.wants.isdisjoint(self.question.provides)
 
 
-_OPEN = frozenset(
-    "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum wozu womit "
-    "wessen wem wen woran wieso".split()
+_OPEN = listed(
+    "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum "
+    "wozu womit "
+    "wessen wem wen woran wieso"
 )
 
 
@@ -133,16 +137,14 @@ def _rivals(entity: Entity, lost: Entity, sentence: Sentence) -> bool:
 
 def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) -> int | None:
     """A sentence of the context that gives a figure of the claim for another version, if none gives it for this one."""
-    own = frozenset(key for _, key in versions.named(sentence, context.known))
-    versions_meant = own or about
-    if len(versions_meant) != 1:
-        return None
+    named = {key for _, key in versions.named(sentence, context.known)}
     for entity in sentence.entities:
-        if entity.weak or (entity.provides & versions_meant):
+        meant = versions.scope_at(sentence, entity.start, about, context.known)
+        if entity.weak or len(meant) != 1 or not entity.provides.isdisjoint(named | meant):
             continue
         stating = [row for row, keys in enumerate(context.evidence.provides) if not (entity.wants.isdisjoint(keys))]
         held = [_held(row, entity, context) for row in stating]
-        if stating and all(scope and not scope & versions_meant for scope in held):
+        if stating and all(scope and not scope & meant for scope in held):
             return stating[0]
     return None
 

@@ -86,7 +86,8 @@ def _as_asked(entity: Entity, units: Sequence[Reading]) -> Entity:
         (name, float(f"{value * factor:.9g}")) for value in values for name, factor in units
     )
     return Entity(
-        entity.kind, entity.text, entity.start, entity.end, entity.wants | measured, entity.provides | measured, entity.near,
+        entity.kind, entity.text, entity.start, entity.end, entity.wants | measured,
+        entity.provides | measured, entity.near,
         entity.dimensions | {name for name, _ in units}, entity.weak, entity.bound, entity.per,
     )  # fmt: skip
 

@@ -12,17 +12,20 @@ from befund.core.rules.behavior import act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
 from befund.core.rules.facts import Answer, agrees_with, answer_of, fact_in
 from befund.core.rules.language import Lexicon
-from befund.core.rules.reading import Sentence, Text, read
+from befund.core.rules.reading import Sentence, read
 from befund.core.rules.support import evidence_of
 from befund.core.rules.weights import Weights
 
+RULES = "2026-11"
+"""Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 400
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
 
 _INJECTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rubric|rules|prompt|above|previous)\b"
     r"|\b(?:ignoriere?|vergiss|missachte)\b.{0,40}\b(?:anweisung\w*|regeln|vorgaben|rubrik|bisherige\w*)\b"
-    r"|\b(?:mark|rate|grade|judge|score|bewerte\w*|werte)\b.{0,40}\b(?:as|als|this|answer|antwort)\b.{0,20}\b(?:correct|faithful|"
+    r"|\b(?:mark|rate|grade|judge|score|bewerte\w*|werte)\b.{0,40}\b(?:as|als|this|answer|"
+    r"antwort)\b.{0,20}\b(?:correct|faithful|"
     r"true|korrekt|richtig|wahr)\b|\bsystem prompt\b|<\|?(?:im_start|system)\|?>",
     re.IGNORECASE,
 )

@@ -1,23 +1,26 @@
 """Clauses, what is denied in them, and what is said only under a condition."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
+from befund.core.rules.vocabulary import listed
 from befund.core.rules.words import Token
 
-_CUES = frozenset(
-    "not no never none nor neither nobody nothing nowhere cannot without hardly nicht kein keine keinen keinem keiner "
+_CUES = listed(
+    "not no never none nor neither nobody nothing nowhere cannot without hardly nicht kein keine keinen keinem "
+    "keiner "
     "keines keinerlei nie niemals niemand nichts nirgends weder noch ohne keinesfalls keineswegs keinesfalls "
-    "n't ain't unable".split()
+    "n't ain't unable"
 )
-_NOUN_CUES = frozenset(
-    "without ohne no none nothing kein keine keinen keinem keiner keines keinerlei nichts niemand nobody".split()
+_NOUN_CUES = listed(
+    "without ohne no none nothing kein keine keinen keinem keiner keines keinerlei nichts niemand nobody"
 )
 """These deny the thing they stand before; the others deny what the whole clause says."""
-_SOFTENED = frozenset(
+_SOFTENED = listed(
     "only just merely least later more less fewer until longer earlier nur zuletzt mehr weniger später länger "
-    "früher bloss lediglich than".split()
+    "früher bloss lediglich than"
 )
 """After "not" or "nicht" these make a bound or an addition of it ("not only", "nicht länger als")."""
 
@@ -25,12 +28,14 @@ _FALSE = frozenset({"false", "untrue", "incorrect", "wrong", "falsch", "unzutref
 _BE = frozenset({"is", "was", "are", "were", "be", "ist", "war", "sind", "waren", "wäre"})
 _THAT = frozenset({"that", "dass", "daß", "whether", "ob"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "!", "?"})
-_BUT = frozenset({"but", "sondern", "aber", "while", "whereas", "während", "although", "obwohl", "rather", "instead",
-                  "stattdessen", "yet", "jedoch", "doch", "and", "und", "because", "weil", "denn", "since"})  # fmt: skip
+_BUT = listed(
+    "but sondern aber while whereas während although obwohl rather instead stattdessen yet jedoch doch and "
+    "und because weil denn since"
+)
 _LISTED = 4
 """A stretch of so few words after a comma goes on with what was denied before it."""
-_CONDITIONS = frozenset(
-    "if when unless once wenn falls sofern sobald solange nachdem bevor after before until bis except ausser".split()
+_CONDITIONS = listed(
+    "if when unless once wenn falls sofern sobald solange nachdem bevor after before until bis except ausser"
 )
 
 
@@ -68,7 +73,7 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
             bounds.append(at)
     bounds.append(len(found))
     made: list[Clause] = []
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         if start < end:
             made.append(_clause(found, start, end, made[-1] if made else None))
     return made

@@ -6,12 +6,13 @@ provides the year 1985, while "1985" does not provide the day.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct
 
 from befund.core.rules import numerals
 from befund.core.rules.units import ADJECTIVES, PERIODIC, PREFIXES, TIMES, UNITS, Reading
+from befund.core.rules.vocabulary import listed
 from befund.core.rules.words import Token
 
 Key = tuple[str | float | int, ...]
@@ -69,9 +70,10 @@ _THAN = frozenset({"than", "als"})
 _NO = frozenset({"no", "not", "nicht", "kein", "keine"})
 _PER = frozenset({"per", "pro", "a", "an", "every", "each", "je", "jede", "jeden", "/", "in"})
 _JOINS = frozenset({",", "or", "and", "to", "-", "oder", "und", "bis", "/"})
-_QUALIFIERS = frozenset(
-    "office business working calendar full whole more additional consecutive further ganze ganzen volle vollen weitere "
-    "weiteren aufeinanderfolgende aufeinanderfolgenden".split()
+_QUALIFIERS = listed(
+    "office business working calendar full whole more additional consecutive further ganze ganzen volle vollen "
+    "weitere "
+    "weiteren aufeinanderfolgende aufeinanderfolgenden"
 )
 _TIMES_AFTER = frozenset({"uhr", "pm", "am"})
 
@@ -194,7 +196,7 @@ class _Reader:
         return _timed(self.found, at, after, minutes, half)
 
     def half_of_day(self, at: int) -> tuple[str, int]:
-        """ "pm", "am" or "uhr" at this position, and the position after it."""
+        """Which half of the day this position names ("pm", "am", "uhr"), and the position after it."""
         text = self.text(at)
         if text in _TIMES_AFTER and not (text == "am" and self.kind(at + 1) in ("number", "date")):
             return text, at + 1
@@ -220,6 +222,10 @@ class _Reader:
             found.units, found.weak = prefix, False
         elif not found.units:
             self.unit(found)
+        if found.units and self.text(found.end) in ("and", "und") and self.text(found.end + 2) in numerals.FRACTIONS:
+            half = self.halved(_Number((0.0,), at, found.end))
+            found.values = tuple(value + half.values[0] for value in found.values)
+            found.end = half.end
         if self.text(at - 1) in ("-", "minus") and not self.is_joint(at - 1):
             found.values = tuple(-value for value in found.values)
         return found
@@ -255,6 +261,9 @@ class _Reader:
             stem, hit, _ = text.partition(ending)
             if hit and (value := numerals.cardinal(stem)) is not None:
                 return _Number((value,), at, at + 1, units=UNITS[unit])
+        for start, part in (("dreiviertel", 0.75), ("viertel", 0.25), ("halb", 0.5)):
+            if text.startswith(start) and len(text) > len(start) + 3 and text[len(start) :] in UNITS:
+                return _Number((part,), at, at + 1, units=UNITS[text[len(start) :]])
         if text in PERIODIC:
             return _Number((1.0,), at, at + 1, units=UNITS[PERIODIC[text]], weak=True)
         if text in numerals.FRACTIONS:
@@ -264,8 +273,7 @@ class _Reader:
             if following in numerals.FRACTIONS:
                 return self.fraction(at + 1, following)
             if (
-                following in UNITS
-                and len(following) > 2
+                (following in UNITS and len(following) > 2)
                 or following in numerals.SCALES
                 or (following == "-" and text in ("one", "ein"))
             ):
@@ -299,7 +307,7 @@ class _Reader:
         return None
 
     def halved(self, found: _Number) -> _Number:
-        """ "and a half" after a number."""
+        """A half that follows a number: "two and a half"."""
         at = found.end
         if self.text(at) in ("and", "und", "-") and self.text(at + 1) in ("a", "eine", "ein"):
             at += 2
@@ -310,7 +318,7 @@ class _Reader:
         return found
 
     def scaled(self, found: _Number) -> _Number:
-        """Scale words after a number, and what is added to them: "two hundred and five thousand", "1.2 million", "5k"."""
+        """Scale words after a number, and what is added to them: "two hundred and five thousand", "1.2 million"."""
         sums = [(0.0, value) for value in found.values]
         end, last = found.end, 0.0
         while True:
@@ -439,7 +447,8 @@ def _timed(found: Sequence[Token], start: int, end: int, minutes: float, half: s
     if half == "am" and 720 <= minutes < 780:
         minutes -= 720
     key = ("clock", _number_key(minutes))
-    near: frozenset[Key] = frozenset() if half == "uhr" else frozenset({("clock", _number_key((minutes + 720) % 1440))})
+    definite = half or minutes >= 780 or found[start].text.startswith("0")
+    near: frozenset[Key] = frozenset() if definite else frozenset({("clock", _number_key(minutes + 720))})
     return Entity(
         "clock", _text(found, start, end), start, end, frozenset({key}), frozenset({key}), near, frozenset({"clock"})
     )
@@ -490,7 +499,7 @@ def _finish(found: Sequence[Token], raw: list["_Number | Entity"]) -> list[Entit
             continue
         while at < len(raw) and _adds_up(found, item, raw[at]):
             more = raw[at]
-            item = _summed(item, more)  # type: ignore[arg-type] - _adds_up says so
+            item = _summed(item, cast("_Number", more))
             at += 1
         done.append(_counted(found, item))
     return done
@@ -529,7 +538,7 @@ def _counted(found: Sequence[Token], item: _Number) -> Entity:
     value = item.values[0]
     if value == int(value) and 0 < value < 3000:
         near.add(("version", int(value)))
-        if 1000 <= value:
+        if value >= 1000:
             near.add(("date", int(value), 0, 0))
             provides.add(("date", int(value), 0, 0))
     return Entity(

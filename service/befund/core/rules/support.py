@@ -1,6 +1,7 @@
 """Whether a claim follows from the context: what is measured of the two, and where in the context it stands."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -9,6 +10,7 @@ from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
 from befund.core.rules.language import Lexicon
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.vocabulary import listed
 
 WINDOW = 3
 """Sentences that may support a claim together."""
@@ -16,14 +18,15 @@ WINDOW = 3
 FEATURES = (
     "window_exact", "window_soft", "context_exact", "context_soft", "sentence_soft", "weakest_word", "weakest_clause",
     "numbers_missing", "numbers_missing_window", "names_missing", "names_missing_window", "pairs", "likeness",
-    "first_person", "claim_length", "context_length", "claim_denies", "context_denies", "has_numbers", "longest_run", "unmet", "opinion", "asks", "conflict", "chat",
+    "first_person", "claim_length", "context_length", "claim_denies", "context_denies",
+    "has_numbers", "longest_run", "unmet", "opinion", "asks", "conflict", "chat",
 )  # fmt: skip
 
 
 _REACH = 8
 """Tokens behind a denial that it can be about."""
 
-_CHAT = frozenset("yeah yep yup well oh wow so haha lol actually you your i've i'm i'd pretty too ! ?".split())
+_CHAT = listed("yeah yep yup well oh wow so haha lol actually you your i've i'm i'd pretty too ! ?")
 
 
 class Evidence(Struct, frozen=True):
@@ -70,7 +73,7 @@ def evidence_of(texts: Sequence[Text], lexicon: Lexicon) -> Evidence:
 def pairs_of(sentence: Sentence) -> list[tuple[str, str]]:
     """Neighbouring words, in order."""
     keys = [term.key for term in sentence.terms]
-    return list(zip(keys, keys[1:], strict=False))
+    return list(pairwise(keys))
 
 
 class Support(Struct, frozen=True):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.vocabulary import listed
 
-_BEFORE = frozenset({"in", "for", "of", "to", "from", "on", "with", "für", "von", "nach", "auf", "ab", "bei", "and", "und",
-                     "unter", "mit", "zu", "or", "oder"})  # fmt: skip
+_BEFORE = listed("in for of to from on with für von nach auf ab bei and und unter mit zu or oder")
 
 
 def named(sentence: Sentence, known: frozenset[Key] = frozenset()) -> list[tuple[Entity, Key]]:
@@ -31,21 +31,29 @@ def keys_of(texts: Sequence[Text]) -> frozenset[Key]:
 
 
 def scopes(sentences: Sequence[Sentence], known: frozenset[Key]) -> list[frozenset[Key]]:
-    """For each sentence the versions it is about: its own, else those last named before it."""
+    """For each sentence the versions last named before it."""
     found: list[frozenset[Key]] = []
     last: frozenset[Key] = frozenset()
     for sentence in sentences:
-        last = frozenset(key for _, key in named(sentence, known)) or last
         found.append(last)
+        last = frozenset(key for _, key in named(sentence, known)) or last
     return found
 
 
 def scope_at(sentence: Sentence, token: int, around: frozenset[Key], known: frozenset[Key]) -> frozenset[Key]:
-    """The versions that hold at a token: those of its clause, else of its sentence, else what is held `around` it."""
+    """The versions that hold at a token: of its clause, else named before it, else in a later clause, else `around`."""
     here = named(sentence, known)
     clause = sentence.clause_at(token)
-    return (
-        frozenset(key for entity, key in here if clause.start <= entity.start < clause.end)
-        or frozenset(key for _, key in here)
-        or around
-    )
+    own = frozenset(key for entity, key in here if clause.start <= entity.start < clause.end)
+    before = frozenset(key for entity, key in here if entity.start < token)
+    return own or before or _after(sentence, token, here) or around
+
+
+def _after(sentence: Sentence, token: int, here: list[tuple[Entity, Key]]) -> frozenset[Key]:
+    """The versions of the next clause that names any, if it gives no figure of its own."""
+    for clause in sentence.clauses:
+        keys = frozenset(key for entity, key in here if token < clause.start <= entity.start < clause.end)
+        if keys:
+            inside = [entity for entity in sentence.entities if clause.start <= entity.start < clause.end]
+            return keys if len(inside) == len(keys) else frozenset()
+    return frozenset()

@@ -1,9 +1,9 @@
-"""Text to tokens: words, numbers, names such as `telemetry:write`, and marks; folded so that spelling does not matter."""
+"""Text to tokens: words, numbers, names such as `telemetry:write`, marks; folded so that spelling does not matter."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct
 
@@ -93,7 +93,7 @@ def _of_chunk(chunk: str) -> Iterator[Token]:
 
 def _pieces(chunk: str, *, glued: bool) -> Iterator[Token]:
     for found in _PIECE.finditer(chunk):
-        kind: Kind = found.lastgroup  # type: ignore[assignment] - the groups are named by kind
+        kind = cast("Kind", found.lastgroup)
         raw = found[0]
         if kind != "mark" or raw not in "'\"*":
             yield Token(kind, raw.casefold().removesuffix("'s"), raw, glued)
