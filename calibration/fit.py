@@ -22,7 +22,7 @@ from befund.adapters.lexicon import InstalledLexicon
 from befund.core.rules import agreement, support
 from befund.core.rules.behavior import act_of
 from befund.core.rules.claims import is_claim
-from befund.core.rules.reading import Text, read
+from befund.core.rules.reading import read, text_of
 from befund.core.rules.weights import Linear, Weights
 
 WEIGHTS = Path(__file__).parents[1] / "service" / "befund" / "adapters" / "rules_weights.json"
@@ -44,7 +44,7 @@ class Case:
 def agreement_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndarray:
     """A row a reference."""
     question, text = read(sample.item.question, lexicon), read(sample.item.answer, lexicon)
-    said = Text([s for s in text.sentences if act_of(s.raw) == "answer"], text.tongue)
+    said = text_of([s for s in text.sentences if act_of(s.raw) == "answer"], text.tongue)
     return np.array(
         [
             agreement.measure(question, said, read(each, lexicon), (each, sample.item.answer), lexicon)

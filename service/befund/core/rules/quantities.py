@@ -393,7 +393,7 @@ class _Reader:
 
 
 def _number_key(value: float) -> float:
-    return float(f"{value:.9g}")
+    return float(f"{min(max(value, -1e300), 1e300):.9g}")
 
 
 def _named(token: Token, at: int) -> Entity:
@@ -536,7 +536,7 @@ def _counted(found: Sequence[Token], item: _Number) -> Entity:
     if item.decimal:
         provides.add(_version_key(item.decimal))
     value = item.values[0]
-    if value == int(value) and 0 < value < 3000:
+    if 0 < value < 3000 and value == int(value):
         near.add(("version", int(value)))
         if value >= 1000:
             near.add(("date", int(value), 0, 0))
