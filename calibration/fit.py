@@ -29,8 +29,6 @@ WEIGHTS = Path(__file__).parents[1] / "service" / "befund" / "adapters" / "rules
 L2 = {"agreement": 50.0, "support": 30.0}
 SURE = {"agreement": 0.5, "support": 1.2}
 """Log odds from where on a model speaks: EVOUNA and BEGIN are then judged right nine times in ten, in most cases."""
-WEIGHT = {"WiCE": 2.0}
-"""Sources that weigh more than one: WiCE has the long contexts that retrieval gives."""
 ROUNDS = 4
 
 
@@ -78,7 +76,7 @@ def fit(kind: str, cases: Sequence[Case]) -> Linear:
     rows = np.concatenate([case.rows for case in cases])
     means, scales = rows.mean(axis=0), rows.std(axis=0) + 1e-6
     counts = Counter((case.source, case.label) for case in cases)
-    weights = np.array([WEIGHT.get(case.source, 1.0) / counts[case.source, case.label] for case in cases])
+    weights = np.array([1 / counts[case.source, case.label] for case in cases])
     weights *= len(weights) / weights.sum()
     labels = np.array([case.label for case in cases], dtype=float)
     beta = None

@@ -40,7 +40,8 @@ class Evidence(Struct, frozen=True):
         chunks: Which chunk each sentence is from.
         sentences: All sentences of the context, in order.
         terms: Their distinct words.
-        rows: For each word the sentences that hold it.
+        words: Columns of `terms`, sentence after sentence; one past the last stands in a sentence without any.
+        begins: Where in `words` each sentence begins.
         provides: For each sentence which keys its entities provide.
         places: For each of these keys the sentences that provide it.
         pairs: Words that stand side by side.
@@ -51,7 +52,8 @@ class Evidence(Struct, frozen=True):
     chunks: Sequence[int]
     sentences: Sequence[Sentence]
     terms: Terms
-    rows: Sequence[NDArray[np.intp]]
+    words: NDArray[np.intp]
+    begins: NDArray[np.intp]
     provides: Sequence[frozenset[Key]]
     places: Mapping[Key, Sequence[int]]
     pairs: frozenset[tuple[str, str]]
@@ -65,12 +67,13 @@ def evidence_of(texts: Sequence[Text], lexicon: Lexicon) -> Evidence:
     chunks = [number for number, text in enumerate(texts) for _ in text.sentences]
     terms = terms_of(sentences, lexicon)
     place = {key: column for column, key in enumerate(terms.keys)}
-    rows: list[list[int]] = [[] for _ in terms.keys]
+    words: list[int] = []
+    begins: list[int] = []
     means = np.zeros((len(sentences), terms.vectors.shape[1]), np.float32)
     for row, sentence in enumerate(sentences):
         columns = [place[key] for key in dict.fromkeys(term.key for term in sentence.terms)]
-        for column in columns:
-            rows[column].append(row)
+        begins.append(len(words))
+        words.extend(columns or [len(terms.keys)])
         means[row] = terms.weights[columns] @ terms.vectors[columns]
     means /= np.maximum(np.sqrt((means * means).sum(axis=1, keepdims=True)), 1e-9)
     provides = [frozenset(key for entity in sentence.entities for key in entity.provides) for sentence in sentences]
@@ -79,8 +82,8 @@ def evidence_of(texts: Sequence[Text], lexicon: Lexicon) -> Evidence:
         for key in keys:
             places.setdefault(key, []).append(row)
     pairs = frozenset(pair for sentence in sentences for pair in pairs_of(sentence))
-    arrays = [np.array(each, np.intp) for each in rows]
-    return Evidence(chunks, sentences, terms, arrays, provides, places, pairs, means, _windows(chunks))
+    columns_of, starts = np.array(words, np.intp), np.array(begins, np.intp)
+    return Evidence(chunks, sentences, terms, columns_of, starts, provides, places, pairs, means, _windows(chunks))
 
 
 def _windows(chunks: Sequence[int]) -> NDArray[np.intp]:
@@ -153,12 +156,8 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
 
 def _by_sentence(alike: Array, evidence: Evidence) -> Array:
     """For each word (row) and sentence (column) the likeness of the likest word in it."""
-    met = np.zeros((alike.shape[0], len(evidence.sentences)), np.float32)
-    rows, columns = np.nonzero(alike)
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        places = evidence.rows[column]
-        met[row, places] = np.maximum(met[row, places], alike[row, column])
-    return met
+    padded = np.concatenate([alike, np.zeros((alike.shape[0], 1), np.float32)], axis=1)
+    return np.maximum.reduceat(padded[:, evidence.words], evidence.begins, axis=1)
 
 
 def _figures_by_sentence(exact: Sequence[Entity], evidence: Evidence) -> Array:
