@@ -22,15 +22,13 @@ from befund.adapters.lexicon import InstalledLexicon
 from befund.core.rules import agreement, support
 from befund.core.rules.behavior import act_of
 from befund.core.rules.claims import is_claim
-from befund.core.rules.reading import Text, read
+from befund.core.rules.reading import read, text_of
 from befund.core.rules.weights import Linear, Weights
 
 WEIGHTS = Path(__file__).parents[1] / "service" / "befund" / "adapters" / "rules_weights.json"
 L2 = {"agreement": 50.0, "support": 30.0}
 SURE = {"agreement": 0.5, "support": 1.2}
 """Log odds from where on a model speaks: EVOUNA and BEGIN are then judged right nine times in ten, in most cases."""
-WEIGHT = {"WiCE": 2.0}
-"""Sources that weigh more than one: WiCE has the long contexts that retrieval gives."""
 ROUNDS = 4
 
 
@@ -44,7 +42,7 @@ class Case:
 def agreement_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndarray:
     """A row a reference."""
     question, text = read(sample.item.question, lexicon), read(sample.item.answer, lexicon)
-    said = Text([s for s in text.sentences if act_of(s.raw) == "answer"], text.tongue)
+    said = text_of([s for s in text.sentences if act_of(s.raw) == "answer"], text.tongue)
     return np.array(
         [
             agreement.measure(question, said, read(each, lexicon), (each, sample.item.answer), lexicon)
@@ -78,7 +76,7 @@ def fit(kind: str, cases: Sequence[Case]) -> Linear:
     rows = np.concatenate([case.rows for case in cases])
     means, scales = rows.mean(axis=0), rows.std(axis=0) + 1e-6
     counts = Counter((case.source, case.label) for case in cases)
-    weights = np.array([WEIGHT.get(case.source, 1.0) / counts[case.source, case.label] for case in cases])
+    weights = np.array([1 / counts[case.source, case.label] for case in cases])
     weights *= len(weights) / weights.sum()
     labels = np.array([case.label for case in cases], dtype=float)
     beta = None

@@ -24,6 +24,7 @@ class InstalledLexicon:
     def __init__(self) -> None:
         model = WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
         self._tokenizer = model.tokenizer
+        self._tokenizer.no_padding()  # else a word's vector would depend on the words it is asked for with
         self._embedding = np.asarray(model.embedding, dtype=np.float32)
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self.lemma("Wörter")
@@ -41,7 +42,9 @@ class InstalledLexicon:
             if len(self._vectors) > _KEPT_WORDS:
                 self._vectors.clear()
                 unknown = list(dict.fromkeys(words))
-            encoded = self._tokenizer.encode_batch([word[:_LONGEST_WORD] for word in unknown], add_special_tokens=False)
+            encoded = self._tokenizer.encode_batch_fast(
+                [word[:_LONGEST_WORD] for word in unknown], add_special_tokens=False
+            )
             for word, pieces in zip(unknown, encoded, strict=True):
                 self._vectors[word] = (
                     self._embedding[pieces.ids].mean(axis=0)

@@ -1,4 +1,4 @@
-"""`befund demo`: start a service, measure bundled runs, a live search and answers through it, show how to do the same."""
+"""`befund demo`: start a service, measure runs, a live search and answers through it, show how to do the same."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How much of one text stands in another: exact words first, then words of like meaning by their static vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -28,12 +28,14 @@ class Terms(Struct, frozen=True):
         weights: How much each tells, from the length of its vector.
         vectors: One row a word, of length 1 (or 0 where the vectors do not know it).
         proper: Which look like names.
+        stems: Where words stand that begin alike.
     """
 
     keys: tuple[str, ...]
     weights: Array
     vectors: Array
     proper: NDArray[np.bool_]
+    stems: Mapping[str, Sequence[int]]
 
 
 def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozenset[str] = frozenset()) -> Terms:
@@ -49,7 +51,10 @@ def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozen
     proper = np.array([term.proper for term in first.values()], dtype=np.bool_)
     weights = np.clip(lengths, _LEAST_WEIGHT, _MOST_WEIGHT)
     weights[[not key.isalpha() for key in keys]] = _NAME_WEIGHT
-    return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper)
+    stems: dict[str, list[int]] = {}
+    for column, key in enumerate(keys):
+        stems.setdefault(key[:_STEM], []).append(column)
+    return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper, stems)
 
 
 def likeness(wanted: Terms, given: Terms) -> Array:
@@ -58,15 +63,12 @@ def likeness(wanted: Terms, given: Terms) -> Array:
         return np.zeros((len(wanted.keys), len(given.keys)), np.float32)
     alike = np.clip(wanted.vectors @ given.vectors.T, 0.0, 0.95)
     alike[alike < _LEAST_LIKENESS] = 0.0
-    place = {key: column for column, key in enumerate(given.keys)}
-    stems: dict[str, list[int]] = {}
-    for column, key in enumerate(given.keys):
-        stems.setdefault(key[:_STEM], []).append(column)
     for row, key in enumerate(wanted.keys):
-        for column in stems.get(key[:_STEM], ()) if len(key) > _STEM else ():
-            alike[row, column] = max(alike[row, column], _stem_share(key, given.keys[column]))
-        if key in place:
-            alike[row, place[key]] = 1.0
+        for column in given.stems.get(key[:_STEM], ()):
+            if given.keys[column] == key:
+                alike[row, column] = 1.0
+            elif len(key) > _STEM:
+                alike[row, column] = max(alike[row, column], _stem_share(key, given.keys[column]))
     return np.asarray(alike, np.float32)
 
 

@@ -17,6 +17,8 @@ MANY = 4
 """So many candidates are a list; fewer only where "or" stands between them."""
 _LONGEST_ITEM = 12
 _NEAR = 12
+_BESIDE = 4
+"""Entities before and after one that can be alternatives to it."""
 
 
 class Listing(Struct, frozen=True):
@@ -106,7 +108,9 @@ def lists_candidates(sentences: Sequence[Sentence], stated: Sequence[frozenset[s
 
 def hedged(sentence: Sentence, entity: Entity) -> bool:
     """Whether another value of the same kind is offered beside this one: "24 or 72 hours", "30 seconds or 60"."""
-    for other in sentence.entities:
+    place = next(at for at, other in enumerate(sentence.entities) if other is entity)
+    beside = sentence.entities[max(0, place - _BESIDE) : place + _BESIDE + 1]
+    for other in beside:
         if other is entity or other.wants & entity.provides:
             continue
         first, last = sorted((entity, other), key=lambda each: each.start)
@@ -119,12 +123,11 @@ def hedged(sentence: Sentence, entity: Entity) -> bool:
         before = [token.text for token in sentence.tokens[max(0, first.start - 3) : first.start]]
         if len(between) <= _NEAR and not {"either", "entweder"}.isdisjoint(before):
             return True
-    return _one_of_many(sentence, entity)
+    return _one_of_many(sentence, [other for other in beside if other.dimensions & entity.dimensions], entity)
 
 
-def _one_of_many(sentence: Sentence, entity: Entity) -> bool:
+def _one_of_many(sentence: Sentence, row: Sequence[Entity], entity: Entity) -> bool:
     """Whether it stands in a row of values with nothing but commas between them."""
-    row = [other for other in sentence.entities if other.dimensions & entity.dimensions]
     place = next(at for at, other in enumerate(row) if other is entity)
     size = 1
     for step in (-1, 1):
@@ -135,4 +138,6 @@ def _one_of_many(sentence: Sentence, entity: Entity) -> bool:
             if len(between) > 2 or not set(between) <= {",", "/", "|", "and", "und", "or", "oder", ";"}:
                 break
             size, at = size + 1, at + step
-    return size >= MANY
+            if size >= MANY:
+                return True
+    return False

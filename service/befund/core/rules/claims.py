@@ -142,7 +142,7 @@ def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) 
         meant = versions.scope_at(sentence, entity.start, about, context.known)
         if entity.weak or len(meant) != 1 or not entity.provides.isdisjoint(named | meant):
             continue
-        stating = [row for row, keys in enumerate(context.evidence.provides) if not (entity.wants.isdisjoint(keys))]
+        stating = sorted({row for key in entity.wants for row in context.evidence.places.get(key, ())})
         held = [_held(row, entity, context) for row in stating]
         if stating and all(scope and not scope & meant for scope in held):
             return stating[0]

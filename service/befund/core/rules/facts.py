@@ -1,6 +1,7 @@
 """Whether an answer states an expected fact, and whether it agrees with a reference answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -10,28 +11,43 @@ from befund.core.rules.alignment import likeness, share, terms_of
 from befund.core.rules.candidates import hedged, lists_candidates
 from befund.core.rules.language import Lexicon
 from befund.core.rules.quantities import Entity, Key
-from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.reading import Sentence, Text, text_of
 from befund.core.rules.units import UNITS, Reading
 from befund.core.rules.weights import Linear
 
 _YES = frozenset({"yes", "ja", "yeah", "yep", "correct", "jawohl", "right", "indeed", "stimmt", "richtig"})
+_MOST_OCCURRENCES = 50
+"""Of one figure in one answer that are looked at."""
 _NO = frozenset({"no", "nein", "nope", "nö"})
 
 
 class Answer(Struct, frozen=True):
-    """The answer as the question puts it: both read, with the versions each sentence is about."""
+    """The answer as the question puts it.
+
+    Attributes:
+        raw: As given.
+        question: Read.
+        text: The answer, read.
+        said: Its sentences without refusals and questions.
+        lists: Whether it hides what is expected among other candidates.
+        known: Every version that question or answer names.
+        asked: The versions the question names.
+        units: The units the question names.
+    """
 
     raw: str
     question: Text
     text: Text
     said: Sequence[Sentence]
+    lists: bool
     known: frozenset[Key]
     asked: frozenset[Key]
     units: Sequence[Reading]
 
 
-def answer_of(raw: str, question: Text, text: Text, said: Sequence[Sentence]) -> Answer:
-    """Put together what is asked and what is said; `said` leaves refusals and questions out."""
+def answer_of(raw: str, question: Text, text: Text, said: Sequence[Sentence], expected: Sequence[Text]) -> Answer:
+    """Put together what is asked, what is said, and what is expected."""
+    right = [words for each in expected if (words := _plain(each))]
     known = versions.keys_of([question, text])
     asked = frozenset(key for sentence in question.sentences for _, key in versions.named(sentence))
     units = [
@@ -41,7 +57,7 @@ def answer_of(raw: str, question: Text, text: Text, said: Sequence[Sentence]) ->
         if token.kind == "word" and len(token.text) > 3
         for reading in UNITS.get(token.text, ())
     ]
-    return Answer(raw, question, text, said, known, asked, units)
+    return Answer(raw, question, text, said, lists_candidates(said, right, _plain(question)), known, asked, units)
 
 
 class Finding(Struct, frozen=True):
@@ -97,15 +113,11 @@ def _stated(answer: Answer, wanted: Entity, read: Text) -> Finding:
     asked = versions.keys_of([read]) - wanted.wants or answer.asked
     about = versions.scopes(answer.said, answer.known)
     failed: Finding | None = None
-    for sentence, around in zip(answer.said, about, strict=True):
-        for entity in sentence.entities:
-            if not _equal(entity, wanted, sentence):
-                continue
-            rule = _objection(answer, sentence, entity, wanted, around, asked, read)
-            if rule is None:
-                return Finding("stated", sentence.raw, f"{wanted.kind} stated")
-            verdict: FactVerdict = "missing" if rule in ("candidates", "hedged") else "contradicted"
-            failed = failed or Finding(verdict, sentence.raw, rule)
+    for sentence, around, entity in islice(_occurrences(answer, wanted, about), _MOST_OCCURRENCES):
+        rule = _objection(answer, sentence, entity, wanted, around, asked, read)
+        if rule is None:
+            return Finding("stated", sentence.raw, f"{wanted.kind} stated")
+        failed = failed or _objected(rule, sentence.raw)
     if failed:
         return failed
     known = answer.question.provides
@@ -114,6 +126,15 @@ def _stated(answer: Answer, wanted: Entity, read: Text) -> Finding:
             if entity.dimensions & wanted.dimensions and not entity.weak and entity.wants.isdisjoint(known):
                 return Finding("contradicted", sentence.raw, f"{wanted.kind} differs")
     return Finding("missing", None, f"{wanted.kind} missing")
+
+
+def _occurrences(
+    answer: Answer, wanted: Entity, about: Sequence[frozenset[Key]]
+) -> Iterator[tuple[Sentence, frozenset[Key], Entity]]:
+    for sentence, around in zip(answer.said, about, strict=True):
+        for entity in sentence.entities:
+            if _equal(entity, wanted, sentence):
+                yield sentence, around, entity
 
 
 def _equal(entity: Entity, wanted: Entity, sentence: Sentence) -> bool:
@@ -154,23 +175,22 @@ def _objection(
             return "version differs"
     if hedged(sentence, entity):
         return "hedged"
-    words = frozenset(token.text for token in sentence.tokens[entity.start : entity.end])
-    if lists_candidates(answer.said, [words], frozenset(_plain(answer.question))):
+    if answer.lists:
         return "candidates"
     return None
 
 
-def _plain(text: Text) -> set[str]:
-    return {token.text for sentence in text.sentences for token in sentence.tokens}
+def _plain(text: Text) -> frozenset[str]:
+    return frozenset(token.text for sentence in text.sentences for token in sentence.tokens if token.kind != "mark")
 
 
 def _denied(sentence: Sentence, token: int, question: Text, read: Text) -> bool:
     """Whether what stands here is denied where neither question nor fact denies anything, or the other way round."""
     clause = sentence.clause_at(token)
     here = token in sentence.denied_at and not clause.conditional
-    if any(each.denied for each in read.sentences):
+    if read.denied:
         return not sentence.denied
-    return here and not any(each.denied for each in question.sentences)
+    return here and not question.denied
 
 
 def _with_words(answer: Answer, read: Text, found: Finding, lexicon: Lexicon, *, force: bool) -> Finding:
@@ -187,12 +207,24 @@ def _with_words(answer: Answer, read: Text, found: Finding, lexicon: Lexicon, *,
 def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Finding:
     if (sentence := _other_unit(answer, read)) is not None:
         return Finding("contradicted", sentence.raw, "unit differs")
+    keys = read.keys - answer.question.keys or read.keys
+    whole = next((sentence for sentence in answer.said if keys and keys <= sentence.keys), None)
+    if whole is not None:
+        rule = _veto(answer, whole, read)
+        return Finding("stated", whole.raw, "words stated") if rule is None else _objected(rule, whole.raw)
     agrees, rule, quote = agrees_with(answer, fact, read, lexicon, model, force=force)
     if agrees is False and rule == "wording" and not force and _foreign(answer, read):
         return Finding(None, None, "other language")
-    verdicts: dict[bool | None, FactVerdict | None] = {True: "stated", None: None}
-    missing: FactVerdict = "contradicted" if rule in ("negated", "yes or no differs") else "missing"
-    return Finding(verdicts.get(agrees, missing), quote, rule)
+    if agrees is False:
+        return _objected(rule, quote)
+    return Finding("stated" if agrees else None, quote, rule)
+
+
+def _objected(rule: str, quote: str | None) -> Finding:
+    """What denies or differs contradicts the fact; what leaves it open, or has other words, misses it."""
+    return Finding(
+        "missing" if rule in ("candidates", "hedged", "wording", "nothing said") else "contradicted", quote, rule
+    )
 
 
 def _other_unit(answer: Answer, read: Text) -> Sentence | None:
@@ -251,7 +283,7 @@ def agrees_with(
         return False, "nothing said", None
     if yes_no := _yes_no(answer, read):
         return yes_no.verdict == "stated", yes_no.rule, yes_no.quote
-    said = Text(answer.said, answer.text.tongue)
+    said = text_of(answer.said, answer.text.tongue)
     values = agreement.measure(answer.question, said, read, (reference, answer.raw), lexicon)
     decided = model.decide(model.score(values), force=force)
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
@@ -282,14 +314,13 @@ def _veto(answer: Answer, best: Sentence, read: Text) -> str | None:
         return rule
     keys = read.keys - answer.question.keys or read.keys
     places = [term.at for term in best.terms if term.key in keys] + [entity.start for entity in stated]
-    if any(each.denied for each in read.sentences):
+    if read.denied:
         if not any(each.denied for each in (*answer.said, *answer.question.sentences)):
             return "negated"
     elif places and all(_denied(best, place, answer.question, read) for place in places):
         return "negated"
     if any(hedged(best, entity) for entity in stated):
         return "hedged"
-    right = [frozenset(token.text for sentence in read.sentences for token in sentence.tokens if token.kind != "mark")]
-    if lists_candidates(answer.said, right, frozenset(_plain(answer.question))):
+    if answer.lists:
         return "candidates"
     return None

@@ -12,13 +12,13 @@ from befund.core.rules.behavior import act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
 from befund.core.rules.facts import Answer, agrees_with, answer_of, fact_in
 from befund.core.rules.language import Lexicon
-from befund.core.rules.reading import Sentence, read
+from befund.core.rules.reading import Sentence, Text, read
 from befund.core.rules.support import evidence_of
 from befund.core.rules.weights import Weights
 
 RULES = "2026-11"
 """Version of the rules; a change that can change a verdict changes it."""
-MAX_CLAIMS = 400
+MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
 
 _INJECTION = re.compile(
@@ -54,22 +54,27 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
     question, text = read(item.question, lexicon), read(item.answer, lexicon)
     acts = [act_of(sentence.raw) for sentence in text.sentences]
     said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act == "answer"]
-    answer = answer_of(item.answer, question, text, said)
-    facts, agrees, why = _correctness(item, answer, knowledge, force=force)
+    facts_read = [read(fact, lexicon) for fact in item.expected_facts]
+    references = [read(reference, lexicon) for reference in item.reference_answers]
+    answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
+    facts, agrees, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
     behavior = _behavior(answer, acts, facts, agrees)
     claims = _claims(item, answer, behavior, knowledge, force=force)
     return Observation(facts, agrees, claims, behavior, _reason(behavior, facts, agrees, why, claims), flags)
 
 
 def _correctness(
-    item: Item, answer: Answer, knowledge: Knowledge, *, force: bool
+    item: Item, answer: Answer, wanted: Sequence[Text], references: Sequence[Text], knowledge: Knowledge, *, force: bool
 ) -> tuple[list[Fact], bool | None, str]:
     lexicon, model = knowledge.lexicon, knowledge.weights.agreement
-    facts = [fact_in(answer, fact, read(fact, lexicon), lexicon, model, force=force) for fact in item.expected_facts]
+    facts = [
+        fact_in(answer, fact, each, lexicon, model, force=force)
+        for fact, each in zip(item.expected_facts, wanted, strict=True)
+    ]
     verdicts: list[bool | None] = []
     why = ""
-    for reference in item.reference_answers:
-        verdict, rule, quote = agrees_with(answer, reference, read(reference, lexicon), lexicon, model, force=force)
+    for reference, each in zip(item.reference_answers, references, strict=True):
+        verdict, rule, quote = agrees_with(answer, reference, each, lexicon, model, force=force)
         verdicts.append(verdict)
         if verdict or not why:
             why = f"{_short(reference)}: {rule}" + (f", in {_short(quote)}" if quote and verdict else "")
@@ -108,14 +113,17 @@ def _claims(
     texts = [read(passage.text or "", lexicon) for passage in passages]
     context = Context(passages, texts, evidence_of(texts, lexicon), answer.question)
     about = dict(zip(map(id, answer.said), versions.scopes(answer.said, context.known), strict=True))
-    made = [
-        claim_of(
-            sentence, about.get(id(sentence)) or answer.asked, answer.text.tongue, context, lexicon,
-            knowledge.weights.support, force=force,
-        )
-        for sentence in sentences[:MAX_CLAIMS]
-    ]  # fmt: skip
-    return made + [Claim(sentence.raw, None, rule="too many claims") for sentence in sentences[MAX_CLAIMS:]]
+    made: dict[tuple[str, object], Claim] = {}
+    found = []
+    for sentence in sentences[:MAX_CLAIMS]:
+        meant = about.get(id(sentence)) or answer.asked
+        key = (sentence.raw, meant)
+        if key not in made:
+            made[key] = claim_of(
+                sentence, meant, answer.text.tongue, context, lexicon, knowledge.weights.support, force=force
+            )
+        found.append(made[key])
+    return found + [Claim(sentence.raw, None, rule="too many claims") for sentence in sentences[MAX_CLAIMS:]]
 
 
 def _is_aside(sentence: Sentence, *, asks: bool) -> bool:

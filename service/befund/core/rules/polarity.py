@@ -62,7 +62,7 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
 
     >>> from befund.core.rules.words import tokens
     >>> [bool(clause.cues) for clause in clauses(tokens("Es sind nicht 24, sondern 72 Stunden."))]
-    [True, False, False]
+    [True, False]
     """
     bounds = [0]
     for at, token in enumerate(found):

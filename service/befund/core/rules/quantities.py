@@ -6,6 +6,7 @@ provides the year 1985, while "1985" does not provide the day.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -98,6 +99,23 @@ def entities(found: Sequence[Token]) -> list[Entity]:
     return _finish(found, raw)
 
 
+@lru_cache(maxsize=50_000)
+def _may_begin(text: str) -> bool:
+    """Whether a number, date or version may begin with this word or mark."""
+    return (
+        text in PREFIXES
+        or text in _MONTHS
+        or text in _VERSION_WORDS
+        or text in PERIODIC
+        or text in numerals.FRACTIONS
+        or text in numerals.ARTICLES
+        or numerals.cardinal(text) is not None
+        or numerals.ordinal(text) is not None
+        or text.startswith(("viertel", "dreiviertel", "halb"))
+        or any(ending in text for ending in ADJECTIVES)
+    )
+
+
 class _Number(Struct):
     """A number before it is known what it counts."""
 
@@ -124,7 +142,7 @@ class _Reader:
 
     def read(self, at: int) -> "_Number | Entity | None":
         token = self.found[at]
-        if token.kind == "mark" and token.text not in PREFIXES:
+        if token.kind in ("word", "mark") and not _may_begin(token.text):
             return None
         if token.kind == "name":
             return _named(token, at)
@@ -393,7 +411,7 @@ class _Reader:
 
 
 def _number_key(value: float) -> float:
-    return float(f"{value:.9g}")
+    return float(f"{min(max(value, -1e300), 1e300):.9g}")
 
 
 def _named(token: Token, at: int) -> Entity:
@@ -536,7 +554,7 @@ def _counted(found: Sequence[Token], item: _Number) -> Entity:
     if item.decimal:
         provides.add(_version_key(item.decimal))
     value = item.values[0]
-    if value == int(value) and 0 < value < 3000:
+    if 0 < value < 3000 and value == int(value):
         near.add(("version", int(value)))
         if value >= 1000:
             near.add(("date", int(value), 0, 0))

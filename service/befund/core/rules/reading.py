@@ -1,7 +1,7 @@
 """A text, read once: its sentences with words, entities and clauses."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from befund.core.rules.words import Token, tokens
 
 MAX_CHARACTERS = 200_000
 """Of one text; what stands behind is not read."""
+MAX_SENTENCES = 2_000
+"""Of one text, likewise."""
 _LONGEST_SENTENCE = 2_000
 
 
@@ -50,25 +52,36 @@ class Sentence(Struct, frozen=True):
 
 
 class Text(Struct, frozen=True):
-    """A text as its sentences, with its language."""
+    """A text as its sentences.
+
+    Attributes:
+        sentences: In order.
+        tongue: Its language; empty where nothing tells.
+        entities: Every entity of it.
+        provides: Every key that an entity of it provides.
+        keys: Every canonical word of it.
+        denied: Whether anything in it is denied.
+    """
 
     sentences: Sequence[Sentence]
     tongue: Tongue
+    entities: Sequence[Entity]
+    provides: frozenset[Key]
+    keys: frozenset[str]
+    denied: bool
 
-    @property
-    def entities(self) -> list[Entity]:
-        """Every entity of it."""
-        return [entity for sentence in self.sentences for entity in sentence.entities]
 
-    @property
-    def provides(self) -> frozenset[Key]:
-        """Every key that an entity of it provides."""
-        return frozenset(key for entity in self.entities for key in entity.provides)
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Every canonical word of it."""
-        return frozenset(term.key for sentence in self.sentences for term in sentence.terms)
+def text_of(sentences: Sequence[Sentence], tongue: Tongue) -> Text:
+    """Put sentences together."""
+    found = [entity for sentence in sentences for entity in sentence.entities]
+    return Text(
+        sentences,
+        tongue,
+        found,
+        frozenset(key for entity in found for key in entity.provides),
+        frozenset(term.key for sentence in sentences for term in sentence.terms),
+        any(sentence.denied for sentence in sentences),
+    )
 
 
 _BLOCK = re.compile(r"\n[ \t]*(?:\n|(?=[-*+•#|>] ?)|(?=\d{1,3}[.)] ))|\|[ \t]*\n")
@@ -80,17 +93,26 @@ def read(text: str, lexicon: Lexicon) -> Text:
     text = text[:MAX_CHARACTERS]
     tongue = tongue_of(text[:5_000].casefold().split())
     found = [read_sentence(raw, lexicon) for raw in _cut(text, lexicon, tongue)]
-    return Text([sentence for sentence in found if sentence is not None], tongue)
+    return text_of([sentence for sentence in found if sentence is not None], tongue)
 
 
 def _cut(text: str, lexicon: Lexicon, tongue: Tongue) -> list[str]:
     pieces: list[str] = []
     for block in _blocks(text):
-        for sentence in lexicon.sentences(block, tongue):
-            pieces.extend(
-                sentence[start : start + _LONGEST_SENTENCE] for start in range(0, len(sentence), _LONGEST_SENTENCE)
-            )
-    return [piece.strip() for piece in pieces]
+        for stretch in _stretches(block):
+            pieces.extend(lexicon.sentences(stretch, tongue))
+    return [stripped for piece in pieces if (stripped := piece.strip())][:MAX_SENTENCES]
+
+
+def _stretches(block: str) -> Iterator[str]:
+    """The block in stretches that no sentence splitter takes long over, cut at spaces where there are any."""
+    start = 0
+    while len(block) - start > _LONGEST_SENTENCE:
+        end = block.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
+        end = end if end > 0 else start + _LONGEST_SENTENCE
+        yield block[start:end]
+        start = end
+    yield block[start:]
 
 
 def _blocks(text: str) -> list[str]:

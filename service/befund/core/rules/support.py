@@ -1,10 +1,11 @@
 """Whether a claim follows from the context: what is measured of the two, and where in the context it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
 from befund.core.rules.language import Lexicon
@@ -15,14 +16,17 @@ from befund.core.rules.vocabulary import listed
 WINDOW = 3
 """Sentences that may support a claim together."""
 
+ENTITY_WEIGHT = 14.0
+"""What a figure weighs beside words."""
+
 FEATURES = (
-    "window_exact", "window_soft", "context_exact", "context_soft", "sentence_soft", "weakest_word", "weakest_clause",
-    "numbers_missing", "numbers_missing_window", "names_missing", "names_missing_window", "pairs", "likeness",
-    "first_person", "claim_length", "context_length", "claim_denies", "context_denies",
-    "has_numbers", "longest_run", "unmet", "opinion", "asks", "conflict", "chat",
+    "window_exact", "window_soft", "context_exact", "context_soft", "weakest_word", "names_missing",
+    "names_missing_window", "unmet", "sentence_soft", "weakest_clause", "figures_missing", "figures_missing_window",
+    "pairs", "longest_run", "likeness", "first_person", "opinion", "chat", "asks", "claim_length", "context_length",
+    "claim_denies", "context_denies", "has_figures", "conflict",
 )  # fmt: skip
-
-
+_FIRST_PERSON = listed("i my me i'm ich mein meine")
+_OPINION = listed("think love like believe favorite hope guess great")
 _REACH = 8
 """Tokens behind a denial that it can be about."""
 
@@ -36,20 +40,25 @@ class Evidence(Struct, frozen=True):
         chunks: Which chunk each sentence is from.
         sentences: All sentences of the context, in order.
         terms: Their distinct words.
-        holds: For each sentence (row) which words it holds (column).
+        words: Columns of `terms`, sentence after sentence; one past the last stands in a sentence without any.
+        begins: Where in `words` each sentence begins.
         provides: For each sentence which keys its entities provide.
-        everything: All of these keys.
+        places: For each of these keys the sentences that provide it.
+        pairs: Words that stand side by side.
         means: The mean vector of each sentence.
+        windows: For each sentence the `WINDOW` sentences that begin with it, in its chunk; the last repeats.
     """
 
     chunks: Sequence[int]
     sentences: Sequence[Sentence]
     terms: Terms
-    holds: Array
+    words: NDArray[np.intp]
+    begins: NDArray[np.intp]
     provides: Sequence[frozenset[Key]]
-    everything: frozenset[Key]
+    places: Mapping[Key, Sequence[int]]
     pairs: frozenset[tuple[str, str]]
     means: Array
+    windows: NDArray[np.intp]
 
 
 def evidence_of(texts: Sequence[Text], lexicon: Lexicon) -> Evidence:
@@ -58,16 +67,34 @@ def evidence_of(texts: Sequence[Text], lexicon: Lexicon) -> Evidence:
     chunks = [number for number, text in enumerate(texts) for _ in text.sentences]
     terms = terms_of(sentences, lexicon)
     place = {key: column for column, key in enumerate(terms.keys)}
-    holds = np.zeros((len(sentences), len(terms.keys)), np.float32)
+    words: list[int] = []
+    begins: list[int] = []
+    means = np.zeros((len(sentences), terms.vectors.shape[1]), np.float32)
     for row, sentence in enumerate(sentences):
-        holds[row, [place[term.key] for term in sentence.terms]] = 1.0
-    provides = [frozenset(key for entity in sentence.entities for key in entity.provides) for sentence in sentences]
-    pairs = frozenset(pair for sentence in sentences for pair in pairs_of(sentence))
-    means = (holds * terms.weights) @ terms.vectors
+        columns = [place[key] for key in dict.fromkeys(term.key for term in sentence.terms)]
+        begins.append(len(words))
+        words.extend(columns or [len(terms.keys)])
+        means[row] = terms.weights[columns] @ terms.vectors[columns]
     means /= np.maximum(np.sqrt((means * means).sum(axis=1, keepdims=True)), 1e-9)
-    return Evidence(
-        chunks, sentences, terms, holds, provides, frozenset().union(*provides), pairs, means.astype(np.float32)
-    )
+    provides = [frozenset(key for entity in sentence.entities for key in entity.provides) for sentence in sentences]
+    places: dict[Key, list[int]] = {}
+    for row, keys in enumerate(provides):
+        for key in keys:
+            places.setdefault(key, []).append(row)
+    pairs = frozenset(pair for sentence in sentences for pair in pairs_of(sentence))
+    columns_of, starts = np.array(words, np.intp), np.array(begins, np.intp)
+    return Evidence(chunks, sentences, terms, columns_of, starts, provides, places, pairs, means, _windows(chunks))
+
+
+def _windows(chunks: Sequence[int]) -> NDArray[np.intp]:
+    found = np.zeros((len(chunks), WINDOW), np.intp)
+    for first in range(len(chunks)):
+        last = first
+        for at in range(WINDOW):
+            if first + at < len(chunks) and chunks[first + at] == chunks[first]:
+                last = first + at
+            found[first, at] = last
+    return found
 
 
 def pairs_of(sentence: Sentence) -> list[tuple[str, str]]:
@@ -100,69 +127,85 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
     exact = [entity for entity in claim.entities if not entity.weak]
     if not evidence.sentences:
         return Support(np.zeros(len(FEATURES), np.float32), None, (0, 0), exact, 0.0)
-    alike = likeness(wanted, evidence.terms)
-    met = _by_sentence(alike, evidence.holds)
-    windows = _windows(evidence.chunks)
-    in_window = np.stack([met[:, first : last + 1].max(axis=1) for first, last in windows], axis=1)
-    numbers = np.array(
-        [[_stands(entity, evidence.provides, first, last) for first, last in windows] for entity in exact],
-        dtype=np.float32,
-    ).reshape(len(exact), len(windows))
-    weights = wanted.weights
-    entity_weight = 14.0
-    total = float(weights.sum()) + entity_weight * len(exact)
-    soft = (weights @ in_window + entity_weight * numbers.sum(axis=0)) / max(total, 1e-9)
-    window = int(soft.argmax())
-    first, last = windows[window]
-    inside = in_window[:, window]
-    anywhere = met.max(axis=1) if met.size else np.zeros(len(wanted.keys), np.float32)
-    by_sentence = weights @ met / max(float(weights.sum()), 1e-9)
-    counts = np.array(
-        [[_stands(entity, evidence.provides, row, row) for row in range(len(evidence.sentences))] for entity in exact],
-        np.float32,
-    ).reshape(len(exact), len(evidence.sentences))
-    best = int((weights @ met + entity_weight * counts.sum(axis=0)).argmax())
-    missing = [
-        entity for entity in exact if not (entity.wants & evidence.everything or entity.near & evidence.everything)
-    ]
-    names = wanted.proper
-    own_pairs = pairs_of(claim)
-    mean = (weights[:, None] * wanted.vectors).sum(axis=0)
-    mean /= max(float(np.sqrt((mean * mean).sum())), 1e-9)
-    words = sum(token.kind != "mark" for token in claim.tokens)
+    met = _by_sentence(likeness(wanted, evidence.terms), evidence)
+    figures = _figures_by_sentence(exact, evidence)
+    in_window, figures_in_window = met[:, evidence.windows].max(axis=2), figures[:, evidence.windows].max(axis=2)
+    window = int((wanted.weights @ in_window + ENTITY_WEIGHT * figures_in_window.sum(axis=0)).argmax())
+    words = wanted.weights @ met
+    best = int((words + ENTITY_WEIGHT * figures.sum(axis=0)).argmax())
+    total = max(float(wanted.weights.sum()), 1e-9)
     values = (
-        share(weights, (inside >= 1).astype(np.float32)),
-        share(weights, inside),
-        share(weights, (anywhere >= 1).astype(np.float32)),
-        share(weights, anywhere),
-        float(by_sentence.max()) if len(weights) else 1.0,
-        float((weights * (1 - inside)).max(initial=0.0)) / 16,
-        _weakest_clause(claim, wanted, inside),
-        len(missing) / max(len(exact), 1),
-        1 - float(numbers[:, window].mean()) if len(exact) else 0.0,
-        float((weights * (1 - anywhere))[names].sum()) / max(float(weights.sum()), 1e-9),
-        float((weights * (1 - inside))[names].sum()) / max(float(weights.sum()), 1e-9),
-        sum(pair in evidence.pairs for pair in own_pairs) / max(len(own_pairs), 1),
-        float((evidence.means @ mean).max()),
-        float(any(token.text in ("i", "my", "me", "i'm", "ich", "mein", "meine") for token in claim.tokens)),
-        float(np.log1p(words)),
+        *_coverage(wanted, in_window[:, window], met.max(axis=1)),
+        float(words.max()) / total if wanted.keys else 1.0,
+        _weakest_clause(claim, wanted, in_window[:, window]),
+        1 - float(figures.max(axis=1).mean()) if exact else 0.0,
+        1 - float(figures_in_window[:, window].mean()) if exact else 0.0,
+        *_order(claim, evidence),
+        _likest(wanted, evidence),
+        *_manner(claim),
         float(np.log1p(len(evidence.sentences))),
         float(claim.denied and not evidence.sentences[best].denied),
         float(not claim.denied and evidence.sentences[best].denied),
         float(bool(exact)),
-        _longest_run(own_pairs, evidence.pairs) / max(len(own_pairs), 1),
-        float(np.log1p((inside < 0.6).sum())),
-        float(
-            any(
-                token.text in ("think", "love", "like", "believe", "favorite", "hope", "guess", "great")
-                for token in claim.tokens
-            )
-        ),
-        float(claim.raw.rstrip().endswith("?")),
         float(conflict(claim, evidence.sentences[best])),
-        float(any(token.text in _CHAT for token in claim.tokens)),
     )
-    return Support(np.array(values, np.float32), best, (first, last), missing, float(by_sentence[best]))
+    missing = [entity for entity, row in zip(exact, figures, strict=True) if not row.any()]
+    span = (int(evidence.windows[window, 0]), int(evidence.windows[window, -1]))
+    return Support(np.array(values, np.float32), best, span, missing, float(words[best]) / total)
+
+
+def _by_sentence(alike: Array, evidence: Evidence) -> Array:
+    """For each word (row) and sentence (column) the likeness of the likest word in it."""
+    padded = np.concatenate([alike, np.zeros((alike.shape[0], 1), np.float32)], axis=1)
+    return np.maximum.reduceat(padded[:, evidence.words], evidence.begins, axis=1)
+
+
+def _figures_by_sentence(exact: Sequence[Entity], evidence: Evidence) -> Array:
+    """For each entity (row) and sentence (column) whether the sentence states it."""
+    found = np.zeros((len(exact), len(evidence.sentences)), np.float32)
+    for row, entity in enumerate(exact):
+        for key in entity.wants | entity.near:
+            found[row, evidence.places.get(key, [])] = 1.0
+    return found
+
+
+def _coverage(wanted: Terms, inside: Array, anywhere: Array) -> tuple[float, ...]:
+    """How much of the words the best window and the whole context hold, and what they lack most."""
+    weights, names = wanted.weights, wanted.proper
+    total = max(float(weights.sum()), 1e-9)
+    return (
+        share(weights, (inside >= 1).astype(np.float32)),
+        share(weights, inside),
+        share(weights, (anywhere >= 1).astype(np.float32)),
+        share(weights, anywhere),
+        float((weights * (1 - inside)).max(initial=0.0)) / 16,
+        float((weights * (1 - anywhere))[names].sum()) / total,
+        float((weights * (1 - inside))[names].sum()) / total,
+        float(np.log1p((inside < 0.6).sum())),
+    )
+
+
+def _order(claim: Sentence, evidence: Evidence) -> tuple[float, float]:
+    """Which share of neighbouring words are neighbours in the context too, and of the longest run of them."""
+    own = pairs_of(claim)
+    size = max(len(own), 1)
+    return sum(pair in evidence.pairs for pair in own) / size, _longest_run(own, evidence.pairs) / size
+
+
+def _likest(wanted: Terms, evidence: Evidence) -> float:
+    mean = wanted.weights @ wanted.vectors
+    mean /= max(float(np.sqrt((mean * mean).sum())), 1e-9)
+    return float((evidence.means @ mean).max())
+
+
+def _manner(claim: Sentence) -> tuple[float, ...]:
+    """How it is said: by somebody about himself, as an opinion, as talk, as a question; and how long."""
+    said = {token.text for token in claim.tokens}
+    return (
+        *(float(not said.isdisjoint(words)) for words in (_FIRST_PERSON, _OPINION, _CHAT)),
+        float(claim.raw.rstrip().endswith("?")),
+        float(np.log1p(sum(token.kind != "mark" for token in claim.tokens))),
+    )
 
 
 def conflict(claim: Sentence, passage: Sentence) -> bool:
@@ -190,36 +233,6 @@ def _longest_run(own: Sequence[tuple[str, str]], given: frozenset[tuple[str, str
         run = run + 1 if pair in given else 0
         longest = max(longest, run)
     return longest
-
-
-def _by_sentence(alike: Array, holds: Array) -> Array:
-    """For each word (row) and sentence (column) the likeness of the likest word in it."""
-    if not alike.size:
-        return np.zeros((alike.shape[0], holds.shape[0]), np.float32)
-    met = np.zeros((alike.shape[0], holds.shape[0]), np.float32)
-    rows, columns = np.nonzero(alike)
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        np.maximum(met[row], holds[:, column] * alike[row, column], out=met[row])
-    return met
-
-
-def _windows(chunks: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last sentence of every stretch of `WINDOW` sentences within one chunk."""
-    found = []
-    for first in range(len(chunks)):
-        last = first
-        while last + 1 < len(chunks) and last + 1 - first < WINDOW and chunks[last + 1] == chunks[first]:
-            last += 1
-        if last + 1 - first == WINDOW or first == 0 or chunks[first - 1] != chunks[first]:
-            found.append((first, last))
-    return found
-
-
-def _stands(entity: Entity, provides: Sequence[frozenset[Key]], first: int, last: int) -> bool:
-    return any(
-        not entity.wants.isdisjoint(provides[row]) or not entity.near.isdisjoint(provides[row])
-        for row in range(first, last + 1)
-    )
 
 
 def _weakest_clause(claim: Sentence, wanted: Terms, met: Array) -> float:

@@ -78,6 +78,9 @@ def tokens(text: str) -> list[Token]:
 
 
 def _of_chunk(chunk: str) -> Iterator[Token]:
+    if chunk.isalpha():
+        yield Token("word", chunk.casefold(), chunk)
+        return
     core = chunk.lstrip("'\"()[]{}<>,;:!?*|").rstrip("'\"()[]{}<>,;:!?*|.").removesuffix("'s")
     if len(core) <= _MAX_NAME and is_name(core):
         start = chunk.index(core)
