@@ -9,6 +9,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from befund.core.datasets import Edition, StoredVersion
+from befund.core.judged import Judged
+from befund.core.judging import Item
 from befund.core.runs import Identity, Record, Run
 
 Vectors = NDArray[np.float32]
@@ -324,4 +326,56 @@ class Store(Protocol):
 
     async def prune(self, *, before: datetime) -> int:
         """Delete the runs whose last write is older; how many these were."""
+        ...
+
+
+class Judge(Protocol):
+    """Looks at answers. A judge that fails raises; another one never takes its place unasked."""
+
+    @property
+    def name(self) -> str:
+        """Its configured name."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The model it asks; None for rules, and where it asks several."""
+        ...
+
+    @property
+    def rubric(self) -> str | None:
+        """The version of its rubric; None for rules."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with everything that can change a verdict, as `sha256:...`."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many items it makes sense to have with it at the same time."""
+        ...
+
+    async def judge(self, item: Item, *, sample: int = 0, use_cache: bool = True) -> Judged:
+        """Judge one answer.
+
+        Args:
+            item: The answer, with all that may be looked at.
+            sample: Which of several independent samples; a judge without chance gives the same for each.
+            use_cache: Whether an earlier result for exactly the same may be given.
+
+        Raises:
+            JudgeUnusableError: What it says cannot be used, also not on asking again.
+            JudgeUnavailableError: It is down or limits us.
+            JudgeDeadlineError: It did not answer in time.
+        """
+        ...
+
+    async def ready(self) -> None:
+        """Return if it can be asked.
+
+        Raises:
+            JudgeUnavailableError: It has been failing and is left alone for a while.
+        """
         ...

@@ -23,6 +23,8 @@ from befund.core.errors import (
     ConflictError,
     ContradictionError,
     DependencyError,
+    JudgeDeadlineError,
+    JudgeUnusableError,
     MalformedRequestError,
     NotFoundError,
 )
@@ -55,7 +57,9 @@ KINDS: Mapping[int, Kind] = {
     CALLER_GONE: Kind("caller-gone", "Caller went away"),
     500: Kind("internal-error", "Internal error"),
     501: Kind("not-implemented", "Not a part of HTTP that is spoken here"),
+    502: Kind("judge-unusable", "The judge gave no usable answer"),
     503: Kind("busy", "Not able to take the work now"),
+    504: Kind("judge-deadline", "The judge did not answer in time"),
     505: Kind("http-version-not-supported", "Version of HTTP not spoken here"),
 }
 
@@ -64,7 +68,9 @@ _DOMAIN_STATUS: Mapping[type[BefundError], int] = {
     NotFoundError: 404,
     ConflictError: 409,
     ContradictionError: 422,
+    JudgeUnusableError: 502,
     DependencyError: 503,
+    JudgeDeadlineError: 504,
 }
 
 

@@ -90,3 +90,25 @@ class DependencyError(BefundError):
     def __init__(self, code: str, detail: str, *, retry_after: int | None = None) -> None:
         super().__init__(code, detail)
         self.retry_after = retry_after
+
+
+class JudgeUnusableError(BefundError):
+    """A judge answered, and what it said cannot be used, also not on asking again: nothing was scored.
+
+    Codes: `judge-output-unusable`, `judge-output-truncated`, `judge-refused` (the model or its content filter),
+    `judge-context-exceeded`, `judge-request-refused` (the endpoint does not take the request: key, model, parameters).
+    """
+
+    title = "The judge gave no usable answer"
+
+
+class JudgeUnavailableError(DependencyError):
+    """A judge is down (`judge-unavailable`) or limits us (`judge-limited`); nothing was scored."""
+
+    title = "The judge is not available"
+
+
+class JudgeDeadlineError(BefundError):
+    """A judge did not answer before the deadline (`judge-deadline`); nothing was scored."""
+
+    title = "The judge did not answer in time"

@@ -9,12 +9,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from befund.contract import ClaimVerdict as ClaimVerdict
 from befund.contract import ExpectedBehavior
+from befund.contract import FactVerdict as FactVerdict
+from befund.contract import JudgeStatus as Status
 
 Dimension = Literal["correct", "faithful", "behaved"]
-Status = Literal["scored", "abstained", "not_evaluable", "failed"]
-FactVerdict = Literal["stated", "contradicted", "missing"]
-ClaimVerdict = Literal["supported", "contradicted", "unsupported"]
 
 REFUSALS = frozenset({"clarify", "no_answer", "deny"})
 """Behaviours that make no factual claim."""
