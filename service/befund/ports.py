@@ -2,16 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from befund.contract import Usage
 from befund.core.datasets import Edition, StoredVersion
 from befund.core.judged import Judged
 from befund.core.judging import Item
 from befund.core.runs import Identity, Record, Run
+
+CallOutcome = Literal[
+    "ok", "unusable", "truncated", "refused", "context_exceeded", "rejected", "limited", "unavailable", "cancelled"
+]
+"""How one request to a model ended; `rejected`: the endpoint does not take it as it is; `cancelled`: the deadline
+passed, or nobody waits for it any more."""
 
 Vectors = NDArray[np.float32]
 """One row a text."""
@@ -378,4 +385,40 @@ class Judge(Protocol):
         Raises:
             JudgeUnavailableError: It has been failing and is left alone for a while.
         """
+        ...
+
+
+class Cache(Protocol):
+    """Remembers what was worked out before. It may forget at any time."""
+
+    async def get(self, key: str) -> bytes | None:
+        """What was put under this key, if it is still held."""
+        ...
+
+    async def put(self, key: str, value: bytes) -> None:
+        """Remember a value."""
+        ...
+
+
+class JudgeMeter(Protocol):
+    """Counts what judges do."""
+
+    def called(self, outcome: CallOutcome, *, judge: str, model: str, seconds: float) -> None:
+        """One request to a model ended."""
+        ...
+
+    def used(self, usage: Usage, *, judge: str, model: str) -> None:
+        """One reply used so much; a part that is None is counted as unknown."""
+        ...
+
+    def retried(self, judge: str) -> None:
+        """A request is sent once more for the same answer."""
+        ...
+
+    def looked_up(self, *, found: bool) -> None:
+        """The cache was asked."""
+        ...
+
+    def in_flight(self, change: int) -> None:
+        """One request more (1) or less (-1) is under way."""
         ...

@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from befund.contract import DecidedBy, Usage
-from befund.core.judging import Item, Observation, Verdicts, verdicts_of
+from befund.core.injection import injection_flags
+from befund.core.judging import Fact, Item, Observation, Verdicts, verdicts_of
 
 NO_USAGE = Usage(input_tokens=0, output_tokens=0, cached_tokens=0, cost_usd=0.0)
 """Of what asks no model, or comes from the cache."""
@@ -41,4 +42,14 @@ def judged_by(name: str, item: Item, seen: Observation, *, usage: Usage = NO_USA
             behaved=name if verdicts.behaved.status == "scored" else None,
         ),
         usage=usage,
+    )
+
+
+def nothing_said(item: Item) -> Observation:
+    """What there is to see in an answer that says nothing."""
+    return Observation(
+        facts=[Fact(fact, "missing") for fact in item.expected_facts],
+        agrees=False if item.reference_answers else None,
+        reason="The answer says nothing.",
+        flags=("EMPTY_ANSWER", *injection_flags(item)),
     )
