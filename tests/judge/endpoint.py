@@ -226,11 +226,8 @@ def says(text: str | Callable[[Asked], str] | None = None, **how: Any) -> Step:
     """Answer with a reply: a good one, this text, or what a function makes of the request."""
 
     async def step(asked: Asked, wire: Wire) -> None:
-        if callable(text):
-            said = text(asked)
-        else:
-            said = json.dumps(read_as_a_model(asked)) if text is None else text
-        await wire.answer(200, envelope(asked, said, **how))
+        said = json.dumps(read_as_a_model(asked)) if text is None else text
+        await wire.answer(200, envelope(asked, said(asked) if callable(said) else said, **how))
 
     return step
 
