@@ -9,8 +9,9 @@ import pytest
 
 from befund.adapters.memory_cache import MemoryCache
 from befund.adapters.openai_judge.endpoint import Endpoint
-from befund.adapters.openai_judge.judge import ModelJudge, OpenAIJudge
+from befund.adapters.openai_judge.judge import OpenAIJudge
 from befund.contract import Usage
+from befund.core.configured import ModelJudge
 from befund.core.judging import Item, Passage
 
 from .endpoint import FakeEndpoint, fake_endpoint

@@ -85,6 +85,7 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_LOG_LEVEL=info",
         "BEFUND_LOG_CONTENT=false",
         "BEFUND_LOG_QUESTIONS=summary",
+        "BEFUND_JUDGE=rules",
     ]
 
 

@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
 from math import ceil
 from time import monotonic
-from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from befund.adapters.openai_judge.asking import Asking
 from befund.adapters.openai_judge.breaker import Breaker
@@ -17,13 +15,14 @@ from befund.adapters.openai_judge.endpoint import Endpoint
 from befund.adapters.openai_judge.failures import CallError, Kind
 from befund.adapters.openai_judge.forms import Ask, Reply
 from befund.contract import Usage
+from befund.core.configured import ModelJudge
 from befund.core.empty import says_nothing
 from befund.core.errors import JudgeDeadlineError, JudgeUnavailableError
 from befund.core.judged import NO_USAGE, Judged, judged_by, nothing_said
 from befund.core.judging import Item, Observation
 from befund.core.rubric.prompt import RUBRIC, SYSTEM, Brief, brief_of
 from befund.core.rubric.reply import SCHEMA, UnusableReplyError, read_reply
-from befund.core.usage import Price, priced, total
+from befund.core.usage import priced, total
 from befund.ports import Cache, CallOutcome, JudgeMeter
 
 VARIED_TEMPERATURE = 0.7
@@ -48,32 +47,6 @@ _OUTCOMES: Mapping[Kind, CallOutcome] = {
     "unusable": "unusable",
     "truncated": "truncated",
 }
-
-
-class ModelJudge(Struct, frozen=True, kw_only=True):
-    """A judge as it is configured.
-
-    Attributes:
-        name: What requests call it.
-        model: The model to ask.
-        url: Base URL of the endpoint.
-        headers: Sent with every request.
-        parameters: Sent in every request, as `reasoning_effort`.
-        price: What tokens cost; None where nobody said.
-        concurrency: Requests at the same time.
-        deadline_seconds: From the call to the verdict, waiting and retries included.
-        backoff_seconds: The first pause at most.
-    """
-
-    name: str
-    model: str
-    url: str
-    headers: Mapping[str, str] = {}
-    parameters: Mapping[str, Any] = {}
-    price: Price | None = None
-    concurrency: int = 16
-    deadline_seconds: float = 60.0
-    backoff_seconds: float = 0.5
 
 
 class OpenAIJudge:
