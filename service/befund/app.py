@@ -35,6 +35,7 @@ from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
 from befund.bundled import MissingDataError, bundled
 from befund.contract import IngestRequest
+from befund.core.configured import ModelJudge
 from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
@@ -144,6 +145,7 @@ def create_app(
         version=befund.__version__,
         routes=_known_routes(app),
         callers=[key.name for key in settings.api_keys],
+        judges=[judge for judge in settings.judges.every if isinstance(judge, ModelJudge)],
         dropped_log_lines=dropped_log_lines,
         runs=settings.metrics_runs,
     )

@@ -25,7 +25,9 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from befund.contract import QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.core.configured import ModelJudge
 from befund.core.runs import Figures
+from befund.judge_metrics import JudgeMetrics
 from befund.log_lines import LogLines
 from befund.settings import LogLevel, LogQuestions
 
@@ -47,7 +49,7 @@ Log = Callable[..., object]
 
 _HTTP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _STAGE_SECONDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
-_QUIET_LOGGERS = ("aiosqlite", "alembic", "chromadb", "httpx", "httpx2", "openai")
+_QUIET_LOGGERS = ("aiosqlite", "alembic", "chromadb", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
 
 
 class Metrics:
@@ -57,6 +59,7 @@ class Metrics:
         version: The version the service reports.
         routes: Route templates with the methods and the success status of each.
         callers: Names of the configured keys.
+        judges: Every configured model judge.
         dropped_log_lines: Gives how many log lines could not be written.
         runs: Names of the runs whose figures are shown.
     """
@@ -67,6 +70,7 @@ class Metrics:
         version: str,
         routes: Iterable[tuple[str, str, int]],
         callers: Iterable[str],
+        judges: Iterable[ModelJudge] = (),
         dropped_log_lines: Callable[[], int] = lambda: 0,
         runs: Iterable[str] = (),
     ) -> None:
@@ -107,6 +111,7 @@ class Metrics:
         )
         build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
         build_info.labels(version).set(1)
+        self.judges = JudgeMetrics(self.registry, judges)
         self._start_at_zero(routes, callers)
 
     def http_request(self, *, route: str, method: str, status: int, caller: str, seconds: float) -> None:

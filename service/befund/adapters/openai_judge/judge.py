@@ -253,3 +253,11 @@ def _fingerprint(configured: ModelJudge) -> str:
         "sampling": VARIED_TEMPERATURE,
     }
     return f"sha256:{sha256(msgspec.json.encode(known, order='deterministic')).hexdigest()}"
+
+
+def open_judge(configured: ModelJudge, *, cache: Cache, meter: JudgeMeter) -> OpenAIJudge:
+    """A judge with an endpoint of its own."""
+    endpoint = Endpoint(
+        url=configured.url, key=configured.key, headers=configured.headers, connections=configured.concurrency
+    )
+    return OpenAIJudge(configured, endpoint, cache=cache, meter=meter)
