@@ -4,7 +4,7 @@ import re
 
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“„(\[*_]*[A-ZÄÖÜ0-9À-Þ])|\n+")
 _ABBREVIATED = re.compile(
-    r"(?:\b[^\W\d_]{1,2}|\b\d{1,3}|\b(?:bzw|ca|evtl|etc|vgl|inkl|max|min|approx|incl|vers|no|nr|dr|mr|mrs|ms|st|vs))\.$",
+    r"(?:\b[^\W\d_]|\b\d{1,3}|\b(?:bzw|ca|evtl|etc|vgl|inkl|max|min|approx|incl|vers|no|nr|dr|mr|mrs|ms|st|vs))\.$",
     re.IGNORECASE,
 )
 MOST_SENTENCES = 60
