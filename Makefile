@@ -36,6 +36,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/responsive.py
 	$(BIN)/python bench/live_search.py
+	$(BIN)/python bench/judge.py
 
 openapi: $(VENV)/.server
 	$(BIN)/befund openapi > clients/openapi.json

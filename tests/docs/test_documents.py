@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from befund.settings import load_settings
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -70,6 +72,17 @@ def test_the_readme_example_prints_the_reciprocal_rank(service: str, capsys: pyt
 def test_links_within_the_documents_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+TOML = [(document, text) for document in DOCUMENTS for language, text in blocks(document) if language == "toml"]
+
+
+@pytest.mark.parametrize(("document", "text"), TOML, ids=[document.name for document, _ in TOML])
+def test_settings_that_are_shown_can_be_used(document: Path, text: str, tmp_path: Path) -> None:
+    file = tmp_path / "befund.toml"
+    file.write_text(text)
+    keys = {name: "k" for name in re.findall(r'key_env = "(\w+)"', text)}
+    assert load_settings({"BEFUND_CONFIG": str(file), **keys}).unknown == ()
 
 
 def contains(whole: Any, part: Any) -> bool:
