@@ -144,7 +144,7 @@ async def test_nobody_asks_while_one_was_told_to_wait(make: Make, endpoint: Fake
     pauses.now += 20
     with pytest.raises(JudgeUnavailableError) as caught:
         await judge.judge(replace(ITEM, question="And now?"))
-    assert (caught.value.code, caught.value.retry_after) == ("judge-limited", 100)
+    assert (caught.value.code, caught.value.retry_after) == ("judge-limited", 40)
     assert len(endpoint.asked) == 1
 
 

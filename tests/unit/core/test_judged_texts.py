@@ -84,13 +84,26 @@ def test_these_do_not(text: str) -> None:
         ("“retried” – for", True),
         ("72 hours later", False),
         ("for hours", False),
+        ("**72** `hours`...", True),
+        ('"72 hours"', True),
+        ("2 hours", False),
+        ("for 7", False),
+        ("tried", False),
         ("", False),
         (" ", False),
         ("…", False),
     ],
 )
 def test_a_quote_stands_where_its_words_stand_in_a_row(quote: str, stands: bool) -> None:
-    assert stands_in(quote, 'It is "retried" - for 72 hours.') is stands
+    assert stands_in(quote, 'It is "retried" - for *72* hours.') is stands
+
+
+def test_a_quote_is_found_behind_a_place_that_only_looks_like_it() -> None:
+    assert stands_in("2 hours", "72 hours, or 2 hours")
+
+
+def test_scripts_without_spaces_are_quoted_too() -> None:
+    assert stands_in("重试72小时", "失败的请求会重试72小时。")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The judge that asks a model: the one owner of retries, deadline, concurrency, cache and breaker."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
@@ -28,10 +29,14 @@ from befund.ports import Cache, CallOutcome, JudgeMeter
 VARIED_TEMPERATURE = 0.7
 """Of the samples after the first, which vote with it; the first is as repeatable as the model allows."""
 
+LONGEST_SHARED_PAUSE_SECONDS = 60.0
+"""However long an endpoint asks to wait, after so long one of us looks again."""
+
 ROOM, ROOM_A_FACT, ROOM_A_SENTENCE = 1_500, 150, 250
 CERTAIN_WINDOW_WORDS = 1_500
 """Every model reads so much; where a longer text seems shorter to the endpoint, it was cut."""
 
+_LOG = logging.getLogger(__name__)
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "api-key", "x-api-key"})
 _OUTCOMES: Mapping[Kind, CallOutcome] = {
     "form": "rejected",
@@ -136,12 +141,12 @@ class OpenAIJudge:
         return msgspec.structs.replace(msgspec.json.decode(held, type=Judged), usage=NO_USAGE, cached=True)
 
     async def _observe(self, item: Item, sample: int) -> tuple[Observation, Usage]:
-        wait = self._breaker.admit()
-        if wait:
-            raise self._left_alone(wait)
         until = self._clock() + self._configured.deadline_seconds
         try:
             async with asyncio.timeout(self._configured.deadline_seconds), self._places:
+                wait = self._breaker.admit()
+                if wait:
+                    raise self._left_alone(wait)
                 seen = await self._ask_until_usable(brief_of(item), sample, until)
         except TimeoutError as error:
             self._breaker.failed()
@@ -151,7 +156,7 @@ class OpenAIJudge:
                 "Try again, ask less at the same time, or raise its deadline.",
             ) from error
         except JudgeUnavailableError as error:
-            if error.code == "judge-unavailable":
+            if isinstance(error.__cause__, CallError) and error.__cause__.kind == "unavailable":
                 self._breaker.failed()
             raise
         return seen
@@ -166,7 +171,10 @@ class OpenAIJudge:
                 seen = await self._ask(brief, sample, asking, spent)
             except CallError as error:
                 if error.kind == "limited":
-                    self._resume_at = max(self._resume_at, self._clock() + (error.retry_after or 0.0))
+                    pause = min(error.retry_after or 0.0, LONGEST_SHARED_PAUSE_SECONDS)
+                    self._resume_at = max(self._resume_at, self._clock() + pause)
+                if error.kind == "parameter":
+                    _LOG.warning("judge %s: its endpoint does not take %s; left out", self.name, error.parameter)
                 seconds = asking.after(error, jitter=self._chance())
                 if self._clock() + seconds >= until:
                     asking.give_up(error)

@@ -108,9 +108,9 @@ def read_reply(text: str, brief: Brief) -> Observation:
     try:
         reply = msgspec.convert(_object_in(text), _Reply)
     except msgspec.ValidationError as error:
-        said = str(error)
-        what = "it has a field that was not asked for" if "unknown field" in said else said
-        raise UnusableReplyError(f"it is not of the form asked for ({what})", well_formed=False) from error
+        raise UnusableReplyError(
+            f"it is not of the form asked for: {_in_our_words(error)}", well_formed=False
+        ) from error
     _each_once("fact", (fact.id for fact in reply.facts), brief.fact_ids)
     _each_once("reference", (reference.id for reference in reply.references), brief.reference_ids)
     if brief.sentences:
@@ -124,6 +124,19 @@ def read_reply(text: str, brief: Brief) -> Observation:
         reason=reply.reason.strip()[:LONGEST_REASON],
         flags=injection_flags(brief.item),
     )
+
+
+def _in_our_words(error: msgspec.ValidationError) -> str:
+    """What is wrong and where, without anything the model wrote: it goes into the next request."""
+    place = re.search(r" - at `(\$[a-z_.\[\].]*)`\Z", re.sub(r"\d+", "...", str(error)))
+    where = f" at {place[1]}" if place else ""
+    match str(error).split("`")[0]:
+        case "Object missing required field ":
+            return f"something is missing{where}"
+        case "Object contains unknown field ":
+            return f"there is a field that was not asked for{where}"
+        case _:
+            return f"there is a value that is not allowed{where}"
 
 
 def _object_in(text: str) -> dict[str, Any]:
