@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from befund.adapters.memory_cache import MemoryCache
 from befund.adapters.openai_judge.judge import OpenAIJudge
 from befund.contract import Usage
-from befund.core.errors import JudgeUnusableError
+from befund.core.errors import JudgeDeadlineError, JudgeUnusableError
 from befund.core.judging import Item, Passage, scored
 from befund.core.usage import Price
 
@@ -174,6 +174,30 @@ async def test_what_replies_used_is_added_up_the_unusable_too(
         input_tokens=6000, output_tokens=180, cached_tokens=2000, cost_usd=pytest.approx(2 * 0.003)
     )
     assert [usage.cost_usd for usage in counts.usages] == [pytest.approx(0.003)] * 2
+
+
+async def test_what_was_used_in_vain_is_said_with_the_error(make: Make, endpoint: FakeEndpoint) -> None:
+    judge = make(price=Price(1.0, 10.0, 0.1))
+    endpoint.then(changed(lambda reply: reply["facts"].clear()), error(401))
+    with pytest.raises(JudgeUnusableError) as caught:
+        await judge.judge(ITEM)
+    assert caught.value.usage is not None
+    assert (caught.value.usage.output_tokens, caught.value.usage.cost_usd) == (90, pytest.approx(0.003))
+
+
+async def test_what_was_used_before_the_deadline_is_said_too(make: Make, endpoint: FakeEndpoint) -> None:
+    endpoint.then(changed(lambda reply: reply["facts"].clear()), hangs)
+    with pytest.raises(JudgeDeadlineError) as caught:
+        await make(deadline_seconds=0.5).judge(ITEM)
+    assert caught.value.usage is not None
+    assert caught.value.usage.output_tokens == 90
+
+
+async def test_an_endpoint_that_answered_nothing_used_nothing(judge: OpenAIJudge, endpoint: FakeEndpoint) -> None:
+    endpoint.usually = error(401)
+    with pytest.raises(JudgeUnusableError) as caught:
+        await judge.judge(ITEM)
+    assert caught.value.usage is None
 
 
 async def test_an_unknown_price_is_null(judge: OpenAIJudge) -> None:

@@ -311,6 +311,27 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_tried_again(
     await judge.ready()
 
 
+async def test_who_waited_too_long_for_a_place_does_not_speak_against_the_endpoint(
+    make: Make, endpoint: FakeEndpoint
+) -> None:
+    judge = make(concurrency=1, deadline_seconds=0.3)
+    endpoint.then(hangs)
+    asked = [judge.judge(replace(ITEM, question=f"{number}?")) for number in range(8)]
+    failed = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(error) for error in failed] == [JudgeDeadlineError] * 8
+    await judge.ready()
+
+
+async def test_an_endpoint_that_hangs_is_left_alone(make: Make, endpoint: FakeEndpoint) -> None:
+    judge = make(deadline_seconds=0.3)
+    endpoint.usually = hangs
+    asked = [judge.judge(replace(ITEM, question=f"{number}?")) for number in range(5)]
+    failed = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(error) for error in failed] == [JudgeDeadlineError] * 5
+    with pytest.raises(JudgeUnavailableError):
+        await judge.ready()
+
+
 async def test_limits_and_bad_replies_do_not_make_an_endpoint_be_left_alone(make: Make, endpoint: FakeEndpoint) -> None:
     judge = make()
     endpoint.usually = in_order(*[error(429)] * 20, says("no"))

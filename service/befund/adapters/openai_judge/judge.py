@@ -18,7 +18,7 @@ from befund.adapters.openai_judge.forms import Ask, Reply
 from befund.contract import Usage
 from befund.core.configured import ModelJudge
 from befund.core.empty import says_nothing
-from befund.core.errors import JudgeDeadlineError, JudgeUnavailableError
+from befund.core.errors import JudgeDeadlineError, JudgeError, JudgeUnavailableError
 from befund.core.judged import NO_USAGE, Judged, judged_by, nothing_said
 from befund.core.judging import Item, Observation
 from befund.core.rubric.prompt import RUBRIC, SYSTEM, Brief, brief_of
@@ -141,40 +141,39 @@ class OpenAIJudge:
         return msgspec.structs.replace(msgspec.json.decode(held, type=Judged), usage=NO_USAGE, cached=True)
 
     async def _observe(self, item: Item, sample: int) -> tuple[Observation, Usage]:
+        """Ask within the deadline, and tell the breaker how it went."""
+        began: float | None = None
+        spent: list[Usage] = []
         until = self._clock() + self._configured.deadline_seconds
         try:
             async with asyncio.timeout(self._configured.deadline_seconds), self._places:
                 wait = self._breaker.admit()
                 if wait:
                     raise self._left_alone(wait)
-                seen = await self._ask_until_usable(brief_of(item), sample, until)
+                began = self._clock()
+                return await self._ask_until_usable(brief_of(item), sample, until, spent), total(spent)
         except TimeoutError as error:
-            self._breaker.failed()
-            raise JudgeDeadlineError(
-                "judge-deadline",
-                f"The judge {self.name!r} gave no verdict within {self._configured.deadline_seconds:g} seconds. "
-                "Try again, ask less at the same time, or raise its deadline.",
-            ) from error
-        except JudgeUnavailableError as error:
+            # Who got a place late says nothing about the endpoint.
+            if began is not None and until - began >= self._configured.deadline_seconds / 2:
+                self._breaker.failed()
+            late = self._too_late()
+            late.usage = total(spent) if spent else None
+            raise late from error
+        except JudgeError as error:
             if isinstance(error.__cause__, CallError) and error.__cause__.kind == "unavailable":
                 self._breaker.failed()
+            error.usage = total(spent) if spent else None
             raise
-        return seen
 
-    async def _ask_until_usable(self, brief: Brief, sample: int, until: float) -> tuple[Observation, Usage]:
+    async def _ask_until_usable(self, brief: Brief, sample: int, until: float, spent: list[Usage]) -> Observation:
         dialect, backoff = self._endpoint.dialect, self._configured.backoff_seconds
         asking = Asking(judge=self.name, dialect=dialect, backoff=backoff, form=dialect.form)
-        spent: list[Usage] = []
         while True:
             await self._wait_for_the_limit(asking, until)
             try:
                 seen = await self._ask(brief, sample, asking, spent)
             except CallError as error:
-                if error.kind == "limited":
-                    pause = min(error.retry_after or 0.0, LONGEST_SHARED_PAUSE_SECONDS)
-                    self._resume_at = max(self._resume_at, self._clock() + pause)
-                if error.kind == "parameter":
-                    _LOG.warning("judge %s: its endpoint does not take %s; left out", self.name, error.parameter)
+                self._learn(error)
                 seconds = asking.after(error, jitter=self._chance())
                 if self._clock() + seconds >= until:
                     asking.give_up(error)
@@ -182,15 +181,22 @@ class OpenAIJudge:
                 await self._pause(seconds)
             else:
                 dialect.settle(asking.form)
-                return seen, total(spent)
+                return seen
+
+    def _learn(self, error: CallError) -> None:
+        """Remember what concerns all answers."""
+        if error.kind == "limited":
+            pause = min(error.retry_after or 0.0, LONGEST_SHARED_PAUSE_SECONDS)
+            self._resume_at = max(self._resume_at, self._clock() + pause)
+        if error.kind == "parameter":
+            _LOG.warning("judge %s: its endpoint does not take %s; left out", self.name, error.parameter)
 
     async def _wait_for_the_limit(self, asking: Asking, until: float) -> None:
-        """Nobody asks while the endpoint told one of us to wait."""
-        left = self._resume_at - self._clock()
-        if left > 0:
+        """Nobody asks while the endpoint told one of us to wait; afterwards not all ask at once."""
+        while (left := self._resume_at - self._clock()) > 0:
             if self._resume_at >= until:
                 asking.give_up(CallError("limited", "it asked to wait", retry_after=left))
-            await self._pause(left)
+            await self._pause(left + self._chance() * self._configured.backoff_seconds)
 
     async def _ask(self, brief: Brief, sample: int, asking: Asking, spent: list[Usage]) -> Observation:
         """Ask once, count it, and read the reply."""
@@ -224,6 +230,13 @@ class OpenAIJudge:
             schema=SCHEMA,
             room=room * asking.room_factor if asking.with_room else None,
             parameters={"temperature": VARIED_TEMPERATURE if sample else 0.0, **self._configured.parameters},
+        )
+
+    def _too_late(self) -> JudgeDeadlineError:
+        return JudgeDeadlineError(
+            "judge-deadline",
+            f"The judge {self.name!r} gave no verdict within {self._configured.deadline_seconds:g} seconds. "
+            "Try again, ask less at the same time, or raise its deadline.",
         )
 
     def _left_alone(self, seconds: float) -> JudgeUnavailableError:
