@@ -1,10 +1,11 @@
 """How many answers a model judge judges a second, beside the bare openai client: 64 in flight, replies after 200 ms.
 
-    python bench/judge.py [--answers 1280] [--rounds 5]
+    python bench/judge.py [--answers 384] [--rounds 15]
 
 The endpoint is a process of its own on another core, which sends the same right reply each time. The bare client sends
 the same requests and reads the text of the reply; the judge also lays the answer before the model, validates the reply,
-checks its quotes, derives the verdicts and counts everything. Rounds of both alternate; the median of each is printed.
+checks its quotes, derives the verdicts and counts everything. Both take turns; printed are medians over the rounds, and
+the median of the ratios within a round, so that a machine whose speed drifts does not spoil it.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import openai
 from msgspec.structs import replace
@@ -61,8 +63,8 @@ REPLY = {
 def main() -> None:
     """Run the benchmark, or (with --endpoint) be the endpoint."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--answers", type=int, default=1280)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--answers", type=int, default=384)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--endpoint", action="store_true")
     options = parser.parse_args()
     if options.endpoint:
@@ -103,34 +105,45 @@ async def compare(url: str, *, answers: int, rounds: int) -> None:
         judged = await judge.judge(items[number], use_cache=False)
         assert judged.verdicts.correct.verdict
 
-    rates: dict[str, list[float]] = {"bare client": [], "judge": []}
-    for _ in range(2):
-        await rate(ask_bare, min(answers, 2 * IN_FLIGHT))
-        await rate(ask_judge_anew, min(answers, 2 * IN_FLIGHT))
-    for _ in range(rounds):
-        rates["bare client"].append(await rate(ask_bare, answers))
-        rates["judge"].append(await rate(ask_judge_anew, answers))
+    contenders = {"bare client": ask_bare, "judge": ask_judge_anew}
+    rates: dict[str, list[Rate]] = {name: [] for name in contenders}
+    for turn in range(-1, rounds):
+        for name in sorted(contenders, reverse=turn % 2 == 0):
+            measured = await rate(contenders[name], answers)
+            if turn >= 0:
+                rates[name].append(measured)
     for name, found in rates.items():
-        print(f"{name:12} {statistics.median(found):7.1f} answers/s   ({min(found):.1f} to {max(found):.1f})")
-    ratios = [ours / bare for ours, bare in zip(rates["judge"], rates["bare client"], strict=True)]
-    print(f"{'ratio':12} {statistics.median(ratios):7.2f}             ({min(ratios):.2f} to {max(ratios):.2f})")
+        second = [measured.a_second for measured in found]
+        cpu = statistics.median(measured.cpu_ms for measured in found)
+        spread = f"({min(second):.1f} to {max(second):.1f})"
+        print(f"{name:12} {statistics.median(second):7.1f} answers/s {spread:18} {cpu:5.2f} ms of CPU an answer")
+    pairs = list(zip(rates["judge"], rates["bare client"], strict=True))
+    print(f"{'ratio':12} {statistics.median(ours.a_second / bare.a_second for ours, bare in pairs):7.2f}", end=" " * 30)
+    print(f"{statistics.median(ours.cpu_ms / bare.cpu_ms for ours, bare in pairs):5.2f}")
     await rate(ask_judge, answers)
-    print(f"{'from cache':12} {await rate(ask_judge, answers):7.1f} answers/s")
+    print(f"{'from cache':12} {(await rate(ask_judge, answers)).a_second:7.0f} answers/s")
     await client.close()
     await judge.close()
 
 
-async def rate(ask: Callable[[int], Awaitable[None]], answers: int) -> float:
-    """Answers a second, with so many in flight."""
+class Rate(NamedTuple):
+    """Answers a second, and the milliseconds of this process's CPU that each took."""
+
+    a_second: float
+    cpu_ms: float
+
+
+async def rate(ask: Callable[[int], Awaitable[None]], answers: int) -> Rate:
+    """Ask for all, 64 at a time."""
     numbers = iter(range(answers))
 
     async def worker() -> None:
         for number in numbers:
             await ask(number)
 
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
-    return answers / (time.perf_counter() - started)
+    return Rate(answers / (time.perf_counter() - started), (time.process_time() - cpu) * 1000 / answers)
 
 
 @contextmanager

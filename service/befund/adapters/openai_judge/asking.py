@@ -64,7 +64,7 @@ class Asking(Struct, kw_only=True):
             case "context" if self.with_room:
                 # Some endpoints count the room asked for against the window.
                 self.with_room = False
-            case "truncated" if self.room_factor == 1 and self.with_room:
+            case "truncated" if self.room_factor == 1:
                 self.room_factor = MORE_ROOM
             case "refused" if self.refused < MOST_REFUSED:
                 self.refused += 1
