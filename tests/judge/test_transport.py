@@ -315,7 +315,7 @@ async def test_who_waited_too_long_for_a_place_does_not_speak_against_the_endpoi
     make: Make, endpoint: FakeEndpoint
 ) -> None:
     judge = make(concurrency=1, deadline_seconds=0.3)
-    endpoint.then(hangs)
+    endpoint.usually = hangs
     asked = [judge.judge(replace(ITEM, question=f"{number}?")) for number in range(8)]
     failed = await asyncio.gather(*asked, return_exceptions=True)
     assert [type(error) for error in failed] == [JudgeDeadlineError] * 8
