@@ -72,6 +72,10 @@ async def test_a_reply_of_the_right_form_with_wrong_content_keeps_the_form(
     with pytest.raises(JudgeUnusableError):
         await judge.judge(ITEM)
     assert endpoint.forms == ["responses"] * 3
+    endpoint.usually = says()
+    endpoint.then(error(500), error(500))
+    await judge.judge(ITEM)
+    assert endpoint.forms == ["responses"] * 6
 
 
 async def test_a_form_that_worked_is_kept_when_the_endpoint_stumbles(
