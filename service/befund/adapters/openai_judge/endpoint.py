@@ -1,6 +1,8 @@
 """One endpoint and model: what it was found to take, and one call to it. Only this module knows the openai client."""
 
 from collections.abc import AsyncIterator, Mapping
+from functools import cache
+from ssl import SSLContext
 from typing import Any
 
 import httpx2
@@ -54,6 +56,7 @@ class Endpoint:
         self.dialect = Dialect()
         # Redirects are not followed: they would carry texts and headers to an address nobody configured.
         self._http = httpx2.AsyncClient(
+            verify=_certificates(),
             follow_redirects=False,
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
             limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
@@ -106,6 +109,12 @@ class Endpoint:
             if name in _RENAMED and _RENAMED[name] not in self.dialect.left_out:
                 body[_RENAMED[name]] = value
         return body
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Read once for all judges: it takes longer than everything else about a client."""
+    return httpx2.create_ssl_context()
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
