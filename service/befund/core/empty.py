@@ -3,12 +3,12 @@
 import re
 import unicodedata
 
-_MARKUP = re.compile(r"<[^<>]{0,40}>|[*_`#]")
+_MARKUP = re.compile(r"</?(?:think|thinking|thought|reasoning|answer|response|output)>|[*_`#]", re.IGNORECASE)
 _LABEL = re.compile(
-    r"(?:the |final )?answer|response|output|result|solution|thoughts?|thought process|thinking|reasoning|analysis|"
-    r"explanation|(?:die )?antwort|ergebnis|lösung|gedanken?|gedankengang|überlegung(?:en)?|begründung|erklärung"
+    r"(?:(?:the |final )?answer|response|output|result|solution|thoughts?|thought process|thinking|reasoning|analysis|"
+    r"explanation|(?:die )?antwort|ergebnis|lösung|gedanken?|gedankengang|überlegung(?:en)?|begründung|erklärung) ?:"
 )
-_BEFORE_QUESTION = re.compile(r"(?:question|q|query|frage)\s*:\s*", re.IGNORECASE)
+_BEFORE_QUESTION = re.compile(r"\A(?:question|q|query|frage) ?: ?")
 
 
 def says_nothing(answer: str, question: str) -> bool:
@@ -22,7 +22,7 @@ def says_nothing(answer: str, question: str) -> bool:
     bare = _folded(_MARKUP.sub(" ", answer))
     if not any(unicodedata.category(character)[0] in "LN" or _is_picture(character) for character in bare):
         return True
-    return _LABEL.fullmatch(bare.rstrip(" :.…-")) is not None or _BEFORE_QUESTION.sub("", bare) == _folded(question)
+    return _LABEL.fullmatch(bare) is not None or _BEFORE_QUESTION.sub("", bare) == _folded(question)
 
 
 def _is_picture(character: str) -> bool:

@@ -15,7 +15,7 @@ CORPUS = Path(__file__).parents[3] / "data" / "teralune"
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "\n\t", ":", "...", "—", "```\n```", "<think></think>", "Thought process:", "## Antwort", " how  LONG? "],
+    ["", "\n\t", ":", "...", "—", "```\n```", "<think></think>", "Thought process:", "## Antwort:", " how  LONG? "],
 )
 def test_these_say_nothing(answer: str) -> None:
     assert says_nothing(answer, "How long?")
@@ -23,7 +23,19 @@ def test_these_say_nothing(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["0", "No.", "👍", "✓", "Answer: 72 hours", "Reasoning: it is", "How long? 72 hours.", "How long", "N/A"],
+    [
+        "0",
+        "No.",
+        "👍",
+        "✓",
+        "Answer: 72 hours",
+        "Reasoning: it is",
+        "How long? 72 hours.",
+        "How long",
+        "N/A",
+        "Output",
+        "<p>",
+    ],
 )
 def test_these_say_something(answer: str) -> None:
     assert not says_nothing(answer, "How long?")
