@@ -30,7 +30,8 @@ from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
-from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation
+from befund.api.jobs import Ending, JobController
+from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
@@ -46,6 +47,7 @@ from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
+from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
 from befund.usecases.judge import Judging
 from befund.usecases.runs import Runs, prune, prune_daily
 from befund.usecases.search import SearchParts
@@ -56,6 +58,11 @@ SEARCHES_AT_ONCE = 8
 CORPUS = "teralune/documents"
 CORPUS_COLLECTION = "teralune_corpus"
 LARGEST_BODIES_HELD = 4
+
+
+def new_id() -> str:
+    """A name nobody else gives."""
+    return uuid4().hex
 
 
 def create_app(
@@ -90,29 +97,42 @@ def create_app(
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts)
     judging: Judging
+    jobs: Jobs
+    ending = Ending()
     asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        nonlocal judging
+        nonlocal judging, jobs
         encoded_document(app)
         bringing: asyncio.Task[None] | None = None
         loading: asyncio.Task[None] | None = None
+        background: list[asyncio.Task[None]] = []
         await store.open()
         rules = RulesJudge()
         bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
-        judging = Judging(bench, store, settings.store_content, clock, lambda: uuid4().hex)
+        judging = Judging(bench, store, settings.store_content, clock, new_id)
+        jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
+        runner = JobRunner(
+            jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry).of_job
+        )
         try:
             live_search.open()
             await datasets.put_bundled()
             bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
             loading = asyncio.create_task(rules.load()) if ahead else None
+            background = [
+                asyncio.create_task(runner.run()),
+                asyncio.create_task(prune_jobs(store.jobs, clock=time)),
+                asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
+            ]
             async with _retention(store, settings.retention_days):
                 yield
         finally:
-            for task in (bringing, loading):
+            for task in (bringing, loading, *background):
                 if task is not None:
                     task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
             workers.close()
             await live_search.close()
             await bench.close()
@@ -138,6 +158,7 @@ def create_app(
             MetricsController,
             CollectionsController,
             JudgeController,
+            JobController,
             documents,
             whole_evaluations,
             *routes,
@@ -150,6 +171,8 @@ def create_app(
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "workers": _given(lambda: workers),
             "ingestion": _given(lambda: ingestion),
+            "jobs": _given(lambda: jobs),
+            "ending": _given(lambda: ending),
             "judgment": _given(lambda: JudgeEvaluation(judging, telemetry)),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(
@@ -176,7 +199,7 @@ def create_app(
         runs=settings.metrics_runs,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
-    return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
+    return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim, ending=ending)
 
 
 async def bring_corpus(ingestion: Ingestion) -> None:

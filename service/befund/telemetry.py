@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, cast, get_args
 
 import msgspec
 import structlog
@@ -25,8 +25,9 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from befund.contract import Judgment, QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.contract import JobState, Judgment, QuestionResult, RetrieveEvalResponse, RetrieveTimings
 from befund.core.configured import RULES, Judges, ModelJudge
+from befund.core.jobs import JobCounts
 from befund.core.judge_tasks import ACL_LEAK, Outcome
 from befund.core.runs import Figures
 from befund.core.voting import DIMENSIONS
@@ -107,6 +108,12 @@ class Metrics:
             ("judge", "dimension", "verdict", "caller"),
             registry=self.registry,
         )
+        self._jobs = Gauge("befund_jobs", "Jobs that are kept, by state.", ("state",), registry=self.registry)
+        self._oldest_job = Gauge(
+            "befund_queue_oldest_job_age_seconds",
+            "How long the oldest job that nobody works on has waited.",
+            registry=self.registry,
+        )
         self._acl_leaks = Counter(
             "befund_acl_leaks",
             "Evaluated questions whose role may not read a chunk that was retrieved, or given to the generator.",
@@ -151,6 +158,12 @@ class Metrics:
         for dimension in DIMENSIONS:
             self._judgments.labels(judge, dimension, "failed", caller).inc()
 
+    def jobs(self, counts: JobCounts) -> None:
+        """Show how many jobs there are."""
+        for state in get_args(JobState):
+            self._jobs.labels(state).set(counts.by_state.get(state, 0))
+        self._oldest_job.set(counts.oldest_seconds)
+
     def run_measured(self, figures: Figures) -> None:
         """Show the figures of a run, if it is one of those to be shown, at the cutoffs that are shown."""
         if figures.run not in self._runs:
@@ -168,6 +181,7 @@ class Metrics:
     def _start_at_zero(
         self, routes: Iterable[tuple[str, str, int]], names: Sequence[str], judges: Sequence[str]
     ) -> None:
+        self.jobs(JobCounts({}, 0.0))
         for judge, dimension, verdict, caller in product(judges, DIMENSIONS, VERDICTS, names):
             self._judgments.labels(judge, dimension, verdict, caller)
         for route, method, success in routes:

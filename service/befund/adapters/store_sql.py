@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from befund.adapters.database import Database
+from befund.adapters.jobs_sql import SqlJobs
 from befund.adapters.tables import answers, measurements, names, questions, results, runs, versions
 from befund.core.datasets import Edition, KeptQuestion, Placed, Selection, StoredVersion, Version
 from befund.core.errors import ConflictError, NotFoundError
@@ -41,6 +42,7 @@ class SqlStore:
         self._database = Database(place)
         self._clock = clock
         self._most_remembered = most_remembered
+        self.jobs = SqlJobs(self._database, self._now)
 
     async def open(self) -> None:
         await self._database.open()

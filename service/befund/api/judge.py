@@ -1,10 +1,12 @@
 """POST /judge and /judge/batch."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from litestar import Controller, Request, post
+from litestar import Controller, Request, Response, post
 from litestar.di import NamedDependency
+from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody
 from msgspec import Struct
 
@@ -15,20 +17,25 @@ from befund.api.problems import problem_of, problem_specs
 from befund.api.repetition import idempotency_key
 from befund.api.workers import unless_caller_goes
 from befund.contract import (
+    JobAnswer,
     JudgeBatchRequest,
     JudgeBatchResponse,
     JudgeBatchResult,
     JudgeRequest,
     Judgment,
+    Problem,
 )
 from befund.core.errors import BefundError
-from befund.core.judge_batch import Batch, read_batch, read_lines
+from befund.core.jobs import Job, JobAbout
+from befund.core.judge_batch import AT_ONCE, Batch, read_batch, read_lines
 from befund.core.judge_tasks import Outcome
 from befund.telemetry import Telemetry
+from befund.usecases.jobs import Jobs, described
 from befund.usecases.judge import Judged, Judging
 from befund.usecases.repetition import AlreadyAnswered, Caller
 
 NDJSON = "application/x-ndjson"
+BATCH = "/judge/batch"
 
 
 class JudgeEvaluation(Struct, frozen=True):
@@ -60,7 +67,7 @@ class JudgeEvaluation(Struct, frozen=True):
 
         def encode(judged: Judged) -> bytes:
             nonlocal encoded
-            results = [_result(place, outcome, request) for place, outcome in enumerate(judged.outcomes)]
+            results = [_result(place, each, exchange.request_id) for place, each in enumerate(judged.outcomes)]
             encoded = msgspec.json.encode(JudgeBatchResponse(results=results, summary=judged.summary))
             return encoded
 
@@ -72,6 +79,13 @@ class JudgeEvaluation(Struct, frozen=True):
             return Encoded(earlier.answer)
         self._report(judged.outcomes, batch.options.judge, batch.options.run, exchange, "/judge/batch")
         return Encoded(encoded)
+
+    def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
+        """Report what was judged of a job."""
+        options = job.about.options
+        about = {"request_id": job.about.request_id, "trace_id": job.about.trace_id, "endpoint": BATCH, "job": job.id}
+        label = self.judging.judges.label(options.judge)
+        self.telemetry.judged(outcomes, judge=label, run=options.run, caller=job.caller, request=about)
 
     def _report(self, outcomes: list[Outcome], judge: str, run: str | None, exchange: Exchange, endpoint: str) -> None:
         about = {**exchange.log_fields(), "endpoint": endpoint}
@@ -115,21 +129,37 @@ class JudgeBatchController(Controller):
         opt=needs("evaluate") | {ALSO_READS: NDJSON},
         operation_id="judge_batch",
         summary="Judge many answers at once",
-        response_description="What came of each answer, in request order, and the figures over all",
-        responses=problem_specs(400, 404, 408, 409, 413, 415, 422, 503),
+        responses={
+            200: ResponseSpec(JudgeBatchResponse, generate_examples=False, description="What came of each answer"),
+            202: ResponseSpec(JobAnswer, generate_examples=False, description="A job; `Location` says where it is"),
+            **problem_specs(400, 404, 408, 409, 413, 415, 422, 503),
+        },
     )
     async def judge_batch(
         self,
         request: Request[Any, Any, Any],
         data: JSONBody[Encoded[JudgeBatchRequest]],
         judgment: NamedDependency[JudgeEvaluation],
-    ) -> Encoded[JudgeBatchResponse]:
+        jobs: NamedDependency[Jobs],
+    ) -> Response[bytes]:
         """Judge up to 200 answers. One that cannot be read or judged fails alone, with its own problem.
+
+        More answers, up to 10,000, and any number with `Prefer: respond-async`, become a job, which goes on where it
+        was when the service is killed in the middle; the answer is 202 and says where the job is.
 
         As `application/x-ndjson` the body is an answer a line, and what else can be said stands in the query, as
         `?judge=rules&dataset=teralune&run=main`. With `run`, all judgments are stored before the answer is sent.
         """
-        return await judgment.of_batch(_batch(data.json, request), request)
+        batch = _batch(data.json, request)
+        if not _wants_job(batch, request):
+            answer = await judgment.of_batch(batch, request)
+            return Response(answer.json, media_type="application/json")
+        exchange = Exchange.of(request.scope)
+        caller = Caller(exchange.caller, idempotency_key(request.headers))
+        about = JobAbout(options=batch.options, request_id=exchange.request_id, trace_id=exchange.trace_id)
+        job = described(await jobs.put(batch.items, batch.options, caller, about))
+        headers = {"Location": f"/jobs/{job.id}"}
+        return Response(msgspec.json.encode(job), status_code=202, media_type="application/json", headers=headers)
 
 
 def _batch(body: bytes, request: Request[Any, Any, Any]) -> Batch:
@@ -138,6 +168,16 @@ def _batch(body: bytes, request: Request[Any, Any, Any]) -> Batch:
     return read_lines(body, dict(request.query_params.items()))
 
 
-def _result(place: int, outcome: Outcome, request: Request[Any, Any, Any]) -> JudgeBatchResult:
-    problem = problem_of(request, outcome.error) if outcome.error is not None else None
+def _result(place: int, outcome: Outcome, request_id: str) -> JudgeBatchResult:
+    problem = None if outcome.error is None else item_problem(outcome.error, request_id)
     return JudgeBatchResult(index=place, judgment=outcome.judgment, problem=problem)
+
+
+def item_problem(error: BefundError, request_id: str) -> Problem:
+    """What is wrong with one answer of a batch, or with a job."""
+    return problem_of(error, instance=BATCH, request_id=request_id)
+
+
+def _wants_job(batch: Batch, request: Request[Any, Any, Any]) -> bool:
+    preferences = ",".join(request.headers.getall("prefer", [])).lower().split(",")
+    return len(batch.items) > AT_ONCE or "respond-async" in {each.strip() for each in preferences}

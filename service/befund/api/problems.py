@@ -135,25 +135,30 @@ def problem_specs(*statuses: int) -> dict[int, ResponseSpec]:
     }
 
 
-def problem_of(request: Request[Any, Any, Any], error: BefundError) -> Problem:
+def problem_of(error: BefundError, *, instance: str, request_id: str) -> Problem:
     """The problem of one item among several of a request."""
-    return _problem(request.scope, _answer(request, error))
+    return _problem(_domain_answer(error), instance=instance, request_id=request_id)
 
 
 def _document(scope: Any, answer: _Answer) -> bytes:
-    return msgspec.json.encode(_problem(scope, answer))
+    return msgspec.json.encode(_problem(answer, instance=scope["path"], request_id=Exchange.of(scope).request_id))
 
 
-def _problem(scope: Any, answer: _Answer) -> Problem:
+def _problem(answer: _Answer, *, instance: str, request_id: str) -> Problem:
     return Problem(
         type=f"/problems/{answer.kind.code}",
         title=answer.kind.title,
         status=answer.status,
         detail=answer.detail,
-        instance=scope["path"],
-        request_id=Exchange.of(scope).request_id,
+        instance=instance,
+        request_id=request_id,
         errors=list(answer.places),
     )
+
+
+def _domain_answer(error: BefundError) -> _Answer:
+    status = next((known for kind, known in _DOMAIN_STATUS.items() if isinstance(error, kind)), 500)
+    return _Answer(status, Kind(error.code, error.title), error.detail, places=error.places, headers=_headers_of(error))
 
 
 def _refusal_answer(refusal: Refusal) -> _Answer:
@@ -163,10 +168,7 @@ def _refusal_answer(refusal: Refusal) -> _Answer:
 def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
     match error:
         case BefundError():
-            status = next((known for kind, known in _DOMAIN_STATUS.items() if isinstance(error, kind)), 500)
-            return _Answer(
-                status, Kind(error.code, error.title), error.detail, places=error.places, headers=_headers_of(error)
-            )
+            return _domain_answer(error)
         case Refusal():
             return _refusal_answer(error)
         case ValidationException():

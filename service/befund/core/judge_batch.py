@@ -9,10 +9,11 @@ from msgspec import Meta, Raw, Struct
 from befund.contract import JudgeBatchOptions
 from befund.core.decoding import decode, read_message
 from befund.core.errors import ContradictionError, MalformedRequestError
+from befund.core.jobs import JOB_ITEMS
 from befund.core.repeated import refuse_repeated_fields, without
 
-MOST_ITEMS = 200
-"""Answers of one request."""
+AT_ONCE = 200
+"""Answers of one request that are judged before it is answered; more become a job."""
 
 
 class LazyJudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
@@ -68,7 +69,7 @@ def read_lines(body: bytes, query: Mapping[str, str]) -> Batch:
 
 
 def _refuse_too_many(items: int) -> None:
-    if items > MOST_ITEMS:
+    if items > JOB_ITEMS:
         raise ContradictionError.at(
-            "/items", "too-many-items", f"There are {items} answers, more than {MOST_ITEMS}. Send them in parts."
+            "/items", "too-many-items", f"There are {items} answers, more than {JOB_ITEMS}. Send them in parts."
         )

@@ -11,11 +11,12 @@ class Budget:
 
     Args:
         limit: US dollars; None for no limit.
+        spent: What was spent before.
     """
 
-    def __init__(self, limit: float | None) -> None:
+    def __init__(self, limit: float | None, *, spent: float = 0.0) -> None:
         self._limit = limit
-        self._spent = 0.0
+        self._spent = spent
         self._dearest = 0.0
         self._under_way = 0
         self._is_unknown = False

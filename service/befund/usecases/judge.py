@@ -1,6 +1,6 @@
 """Judge answers: one, or many at the same time; keep the judgments in a run."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -33,6 +33,7 @@ from befund.usecases.repetition import Caller, answered_with, refuse_answered_me
 from befund.usecases.votes import judge_by_votes
 
 LARGEST_CONFIG = 256 * 1024
+Told = Callable[[int, Outcome], Awaitable[None]]
 
 _ITEM = msgspec.json.Decoder(JudgeBatchItem)
 
@@ -124,7 +125,7 @@ class Judging(Struct, frozen=True):
         task = answers.task(request)
         judgment = await self._judgment(task, answers)
         outcome = Outcome(task, judgment)
-        await self._keep(answers, [outcome], msgspec.json.encode(judgment), repeats)
+        await self.keep(answers, [outcome], msgspec.json.encode(judgment), repeats)
         return outcome
 
     async def many(
@@ -144,15 +145,23 @@ class Judging(Struct, frozen=True):
         """
         body = msgspec.json.encode([options, *items])
         repeats = await unanswered(self.store, caller, "/judge/batch", body) if options.run is not None else None
+        answers, tasks = await self.prepare(items, options)
+        outcomes = await self.judge_all(tasks, answers, Budget(options.max_cost_usd))
+        judged = Judged(outcomes, summary_of(outcomes))
+        await self.keep(answers, outcomes, encode(judged), repeats)
+        return judged
+
+    async def prepare(self, items: Sequence[Raw], options: JudgeOptions) -> tuple[Answers, list[Task | Outcome]]:
+        """Read answers and look up what they name; what is wrong with one stands in its place.
+
+        Raises:
+            ContradictionError, NotFoundError, ConflictError, DependencyError: About what all have in common.
+        """
         read = [_read(raw, place) for place, raw in enumerate(items)]
         ids = [each.question_id for each in read if isinstance(each, JudgeItem) and each.question_id is not None]
         named = [each.judge for each in read if isinstance(each, JudgeBatchItem) and each.judge is not None]
         answers = await self._answers(options, list(dict.fromkeys(ids)), also=dict.fromkeys(named))
-        tasks = _tasks(read, answers)
-        outcomes = await self._judge_all(tasks, answers, Budget(options.max_cost_usd))
-        judged = Judged(outcomes, summary_of(outcomes))
-        await self._keep(answers, outcomes, encode(judged), repeats)
-        return judged
+        return answers, _tasks(read, answers)
 
     async def _answers(
         self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = ()
@@ -193,13 +202,26 @@ class Judging(Struct, frozen=True):
             return
         refuse_other(options.run, run.identity, _identity(answers, version))
 
-    async def _judge_all(self, tasks: Sequence[Task | Outcome], answers: Answers, budget: Budget) -> list[Outcome]:
+    async def judge_all(
+        self, tasks: Sequence[Task | Outcome], answers: Answers, budget: Budget, *, told: Told | None = None
+    ) -> list[Outcome]:
+        """Judge, so many at the same time as the judge takes.
+
+        Args:
+            tasks: What is to be judged; outcomes among them are taken as they are.
+            answers: What they have in common.
+            budget: What they may cost.
+            told: Told every outcome that is reached here, with its place.
+        """
         outcomes: list[Outcome | None] = [task if isinstance(task, Outcome) else None for task in tasks]
         waiting = iter([(place, task) for place, task in enumerate(tasks) if isinstance(task, Task)])
 
         async def work(*, most: int | None = None) -> None:
             for place, task in waiting:
-                outcomes[place] = await self._judge_within(budget, task, answers)
+                outcome = await self._judge_within(budget, task, answers)
+                outcomes[place] = outcome
+                if told is not None:
+                    await told(place, outcome)
                 if most is not None:
                     return
 
@@ -235,9 +257,10 @@ class Judging(Struct, frozen=True):
         latency_ms = (self.clock() - began) * 1000
         return judgment_of(task, judged, judge=info, id=self.new_id(), latency_ms=latency_ms)
 
-    async def _keep(
-        self, answers: Answers, outcomes: Sequence[Outcome], answer: bytes, repeats: Answered | None
+    async def keep(
+        self, answers: Answers, outcomes: Sequence[Outcome], answer: bytes = b"", repeats: Answered | None = None
     ) -> None:
+        """Keep judgments in the run that the request names, if it names one."""
         if answers.options.run is None or answers.selection is None:
             return
         records = [
