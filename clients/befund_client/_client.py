@@ -17,6 +17,7 @@ from befund.contract import (
     EvidenceMappingResponse,
     Health,
     IngestResponse,
+    JobAnswer,
     JudgeBatchResponse,
     Judgment,
     QuotedEvidence,
@@ -117,8 +118,23 @@ class Client:
         Args:
             items: The answers.
             options: Those of `judge`, and `max_cost_usd`.
+
+        Raises:
+            ValueError: There are more; `start_judging` takes them.
         """
         return self._carry_out(_judging.judge_batch_call(items, **options))
+
+    def start_judging(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JobAnswer:
+        """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
+        return self._carry_out(_judging.start_judging_call(items, **options))
+
+    def job(self, job_id: str) -> JobAnswer:
+        """A job: how far it is and, once it is done, its result."""
+        return self._carry_out(_judging.job_call("GET", job_id))
+
+    def cancel_job(self, job_id: str) -> JobAnswer:
+        """End a job; what was judged of it stays in its run."""
+        return self._carry_out(_judging.job_call("DELETE", job_id))
 
     def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
@@ -280,6 +296,18 @@ class AsyncClient:
         """Judge many answers; see `Client.judge_batch`."""
         return await self._carry_out(_judging.judge_batch_call(items, **options))
 
+    async def start_judging(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JobAnswer:
+        """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
+        return await self._carry_out(_judging.start_judging_call(items, **options))
+
+    async def job(self, job_id: str) -> JobAnswer:
+        """A job: how far it is and, once it is done, its result."""
+        return await self._carry_out(_judging.job_call("GET", job_id))
+
+    async def cancel_job(self, job_id: str) -> JobAnswer:
+        """End a job; what was judged of it stays in its run."""
+        return await self._carry_out(_judging.job_call("DELETE", job_id))
+
     async def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
         return await self._carry_out(_requests.put_dataset_call(name, dataset))
@@ -369,7 +397,7 @@ class AsyncClient:
 
 def call_headers(call: Call[T]) -> dict[str, str]:
     """Headers of one call, the same on every attempt, so that the service can tell a repetition from a second call."""
-    headers = {"X-Request-ID": os.urandom(16).hex()}
+    headers = {"X-Request-ID": os.urandom(16).hex(), **call.headers}
     if call.content is not None:
         headers |= {"Content-Type": call.media_type, "Idempotency-Key": os.urandom(16).hex()}
     return headers

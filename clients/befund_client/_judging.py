@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Unpack
+from urllib.parse import quote
 
 import msgspec
 
-from befund.contract import JudgeBatchOptions, JudgeBatchResponse, JudgeItem, Judgment
+from befund.contract import JobAnswer, JudgeBatchOptions, JudgeBatchResponse, JudgeItem, Judgment
 from befund_client._exchange import Call
 
 ItemLike = JudgeItem | Mapping[str, Any]
+AT_ONCE = 200
+"""Answers of one request that are judged before it is answered."""
 
 
 class JudgeKeywords(TypedDict, total=False):
@@ -44,9 +47,29 @@ def judge_batch_body(items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeyw
 
 def judge_batch_call(items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> Call[JudgeBatchResponse]:
     """POST /judge/batch with a typed answer."""
-    body = judge_batch_body(items, **options)
+    every = list(items)
+    if len(every) > AT_ONCE:
+        raise ValueError(f"{len(every)} answers are too many for one request, which takes {AT_ONCE}: start_judging")
     read = msgspec.json.Decoder(JudgeBatchResponse).decode
-    return Call(method="POST", path="/judge/batch", content=body, read=read)
+    return Call(method="POST", path="/judge/batch", content=judge_batch_body(every, **options), read=read)
+
+
+def start_judging_call(items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> Call[JobAnswer]:
+    """POST /judge/batch, to be done in the background."""
+    return Call(
+        method="POST",
+        path="/judge/batch",
+        content=judge_batch_body(items, **options),
+        read=msgspec.json.Decoder(JobAnswer).decode,
+        accepted=frozenset({202}),
+        headers={"Prefer": "respond-async"},
+    )
+
+
+def job_call(method: str, job_id: str) -> Call[JobAnswer]:
+    """GET or DELETE /jobs/{id}."""
+    path = "/jobs/" + quote(job_id, safe="").replace(".", "%2E")
+    return Call(method=method, path=path, read=msgspec.json.Decoder(JobAnswer).decode)
 
 
 def _fields(item: ItemLike) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -109,6 +110,13 @@ async def test_a_cancelled_job_ends(kept: httpx.AsyncClient) -> None:
     cancelled = (await kept.delete(place)).json()
     assert cancelled["state"] in {"cancelled", "done"}
     assert (await kept.get(place)).json()["state"] == cancelled["state"]
+
+
+async def test_without_texts_a_job_keeps_none_of_its_results(serve_kept: Callable[..., Any]) -> None:
+    client = await serve_kept(store_content="ids")
+    job = await finished(client, await submit(client, item()))
+    assert (job["state"], job["result"]["results"][0]["judgment"]["correct"]) == ("done", True)
+    assert "Orbit" not in str(job)
 
 
 async def test_jobs_are_counted(kept: httpx.AsyncClient) -> None:

@@ -67,6 +67,36 @@ def test_many_answers(service: Service, ask: Ask) -> None:
     assert (asked.path, json.loads(asked.body)) == ("/judge/batch", sent)
 
 
+JOB = {
+    "id": "j.1",
+    "state": "running",
+    "done": 1,
+    "total": 2,
+    "failed": 0,
+    "spent_cost_usd": 0.5,
+    "estimated_cost_usd": 1.0,
+    "created": "2026-11-30T10:00:00Z",
+    "updated": "2026-11-30T10:00:01Z",
+}
+
+
+def test_a_job(service: Service, ask: Ask) -> None:
+    service.plays(Reply(202, JOB), Reply(body=JOB), Reply(body=JOB | {"state": "cancelled"}))
+    assert ask("start_judging", [ITEM], judge="rules").id == "j.1"
+    assert (ask("job", "j.1").state, ask("cancel_job", "j.1").state) == ("running", "cancelled")
+    assert [(asked.method, asked.path) for asked in service.asked] == [
+        ("POST", "/judge/batch"),
+        ("GET", "/jobs/j%2E1"),
+        ("DELETE", "/jobs/j%2E1"),
+    ]
+    assert service.asked[0].headers["prefer"] == "respond-async"
+
+
+def test_too_many_answers_for_one_request(service: Service, ask: Ask) -> None:
+    with pytest.raises(ValueError, match="start_judging"):
+        ask("judge_batch", [ITEM] * 201)
+
+
 def test_an_option_that_does_not_exist_is_a_type_error(service: Service, ask: Ask) -> None:
     with pytest.raises(TypeError, match="judge has no option 'vote'"):
         ask("judge", ITEM, vote=3)

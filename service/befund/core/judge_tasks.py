@@ -110,7 +110,7 @@ def record_of(task: Task, judgment: Judgment, *, content: Content) -> Record:
     sent, kept = task.sent, judgment
     context = sent.context
     if content == "ids":
-        kept = _without_texts(judgment)
+        kept = without_texts(judgment)
         context = None if context is None else [Chunk(id=chunk.id) for chunk in context]
     record = JudgmentRecord(
         judgment=kept,
@@ -177,7 +177,8 @@ def _flags(task: Task, model: str | None) -> list[str]:
     return flags
 
 
-def _without_texts(judgment: Judgment) -> Judgment:
+def without_texts(judgment: Judgment) -> Judgment:
+    """The judgment with its verdicts and ids alone: no fact, claim, quote or reason."""
     return msgspec.structs.replace(
         judgment,
         reason="",

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from befund.contract import JobAnswer, JudgeBatchOptions, JudgeBatchResponse, JudgeBatchResult, Problem, RunSummary
 from befund.core.errors import BefundError, DependencyError
 from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
-from befund.core.judge_tasks import Outcome, Task
+from befund.core.judge_tasks import Outcome, Task, without_texts
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
 from befund.usecases.judge import Judging, summary_of
@@ -166,7 +166,10 @@ class JobRunner:
 
     def _result(self, job: Job, place: int, outcome: Outcome) -> bytes:
         problem = None if outcome.error is None else self._problem_of(outcome.error, job.about.request_id)
-        return msgspec.json.encode(JudgeBatchResult(index=place, judgment=outcome.judgment, problem=problem))
+        judgment = outcome.judgment
+        if judgment is not None and self._judging.content == "ids":
+            judgment = without_texts(judgment)
+        return msgspec.json.encode(JudgeBatchResult(index=place, judgment=judgment, problem=problem))
 
     def _problem(self, job: Job, error: BefundError) -> bytes:
         return msgspec.json.encode(self._problem_of(error, job.about.request_id))
