@@ -112,6 +112,7 @@ class Support(Struct, frozen=True):
         window: First and last sentence of the window that holds most of it.
         missing: Its entities that stand nowhere in the context.
         coverage: Share of its words that the best sentence holds.
+        together: Whether it has figures and the best window has all of them.
     """
 
     features: Array
@@ -119,6 +120,7 @@ class Support(Struct, frozen=True):
     window: tuple[int, int]
     missing: Sequence[Entity]
     coverage: float
+    together: bool
 
 
 def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support:
@@ -126,7 +128,7 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
     wanted = terms_of([claim], lexicon)
     exact = [entity for entity in claim.entities if not entity.weak]
     if not evidence.sentences:
-        return Support(np.zeros(len(FEATURES), np.float32), None, (0, 0), exact, 0.0)
+        return Support(np.zeros(len(FEATURES), np.float32), None, (0, 0), exact, 0.0, False)
     met = _by_sentence(likeness(wanted, evidence.terms), evidence)
     figures = _figures_by_sentence(exact, evidence)
     in_window, figures_in_window = met[:, evidence.windows].max(axis=2), figures[:, evidence.windows].max(axis=2)
@@ -151,7 +153,8 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
     )
     missing = [entity for entity, row in zip(exact, figures, strict=True) if not row.any()]
     span = (int(evidence.windows[window, 0]), int(evidence.windows[window, -1]))
-    return Support(np.array(values, np.float32), best, span, missing, float(words[best]) / total)
+    together = bool(exact) and bool(figures_in_window[:, window].all())
+    return Support(np.array(values, np.float32), best, span, missing, float(words[best]) / total, together)
 
 
 def _by_sentence(alike: Array, evidence: Evidence) -> Array:
@@ -218,7 +221,7 @@ def _denies(one: Sentence, other: Sentence) -> bool:
     there = {term.key: term.at in other.denied_at for term in other.terms}
     for clause in one.clauses:
         for cue in clause.cues:
-            after = [term.key for term in one.terms if cue < term.at <= cue + _REACH]
+            after = [term.key for term in one.terms if cue < term.at < min(clause.end, cue + _REACH)]
             before = [term.key for term in one.terms if clause.start <= term.at < cue][-3:]
             scope = (after or before)[:4]
             shared = [key for key in scope if key in there]
