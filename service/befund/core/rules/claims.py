@@ -99,8 +99,8 @@ def claim_of(
         return _translated(sentence, found, context, model, force=force)
     if conflict(sentence, best):
         return _cite(sentence, "contradicted", found.best, context, "negation differs")
-    if sentence.denied and not best.denied:
-        return _cite(sentence, "unsupported" if force else None, found.best, context, "negation not in the passage")
+    if sentence.denied and not best.denied and not force:
+        return _cite(sentence, None, found.best, context, "negation not in the passage")
     score = model.score(found.features)
     decided = model.decide(score, force=force)
     if decided is None and found.together and score >= model.yes / 2:

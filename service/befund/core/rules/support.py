@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
 from befund.core.rules.language import Lexicon
+from befund.core.rules.polarity import WITHOUT
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.vocabulary import listed
@@ -221,11 +222,14 @@ def _denies(one: Sentence, other: Sentence) -> bool:
     there = {term.key: term.at in other.denied_at for term in other.terms}
     for clause in one.clauses:
         for cue in clause.cues:
+            if one.tokens[cue].text in WITHOUT:
+                continue
             after = [term.key for term in one.terms if cue < term.at < min(clause.end, cue + _REACH)]
             before = [term.key for term in one.terms if clause.start <= term.at < cue][-3:]
             scope = (after or before)[:4]
             shared = [key for key in scope if key in there]
-            if shared and 2 * len(shared) >= len(scope) and not any(there[key] for key in shared):
+            close = shared[:1] == scope[:1] or 2 * len(shared) >= len(scope)
+            if shared and close and not any(there[key] for key in shared):
                 return True
     return False
 
