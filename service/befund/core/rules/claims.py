@@ -91,17 +91,20 @@ def claim_of(
     best = context.evidence.sentences[found.best]
     if missing := [entity for entity in found.missing if not context.is_echo(entity)]:
         return _without(sentence, missing[0], found, context)
-    if conflict(sentence, best):
-        return _cite(sentence, "contradicted", found.best, context, "negation differs")
     if (at := _other_version(sentence, about, context)) is not None:
         return _cite(sentence, "contradicted", at, context, "version differs")
     chunk = context.evidence.chunks[found.best]
     other = context.texts[chunk].tongue
     if tongue and other and tongue != other:
         return _translated(sentence, found, context, model, force=force)
-    if sentence.denied and not best.denied:
-        return _cite(sentence, "unsupported" if force else None, found.best, context, "negation not in the passage")
-    decided = model.decide(model.score(found.features), force=force)
+    if conflict(sentence, best):
+        return _cite(sentence, "contradicted", found.best, context, "negation differs")
+    if sentence.denied and not best.denied and not force:
+        return _cite(sentence, None, found.best, context, "negation not in the passage")
+    score = model.score(found.features)
+    decided = model.decide(score, force=force)
+    if decided is None and found.together and score >= model.yes / 2:
+        decided = True  # its figures side by side in one place make up for words
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
     return _cite(sentence, verdicts[decided], found.best, context, "wording")
 

@@ -14,6 +14,7 @@ _CUES = listed(
     "keines keinerlei nie niemals niemand nichts nirgends weder noch ohne keinesfalls keineswegs keinesfalls "
     "n't ain't unable"
 )
+WITHOUT = frozenset({"without", "ohne"})
 _NOUN_CUES = listed(
     "without ohne no none nothing kein keine keinen keinem keiner keines keinerlei nichts niemand nobody"
 )

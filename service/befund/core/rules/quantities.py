@@ -244,7 +244,14 @@ class _Reader:
             half = self.halved(_Number((0.0,), at, found.end))
             found.values = tuple(value + half.values[0] for value in found.values)
             found.end = half.end
-        if self.text(at - 1) in ("-", "minus") and not self.is_joint(at - 1):
+        if (
+            self.text(at - 1) == "-"
+            and len(self.text(at)) == 2
+            and len(year := self.text(at - 2)) == 4
+            and year.isdigit()
+        ):
+            found.values = tuple(value + int(year) // 100 * 100 for value in found.values)  # "2018-19"
+        elif self.text(at - 1) in ("-", "minus") and not self.is_joint(at - 1):
             found.values = tuple(-value for value in found.values)
         return found
 
@@ -451,7 +458,9 @@ def _dated(found: Sequence[Token], start: int, end: int, readings: list[tuple[in
         wants.add(("date", year, month, day))
         provides |= {("date", y, m, d) for y in {year, 0} for m in {month, 0} for d in {day, 0} if (m or not d)}
         provides.add(("said", year, month, day))
-        near |= {("said", 0, month, day)} if year and day else set()
+        if not year:
+            provides.add(("month", month))
+        near |= {("said", 0, month, day) if day else ("month", month)} if year else set()
     provides.discard(("date", 0, 0, 0))
     return Entity(
         "date", _text(found, start, end), start, end, frozenset(wants), frozenset(provides), frozenset(near),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from befund.core.rules.language import STOPWORDS, Lexicon, Tongue, canonical, tongue_of
-from befund.core.rules.polarity import Clause, clauses, denied_tokens
+from befund.core.rules.polarity import WITHOUT, Clause, clauses, denied_tokens
 from befund.core.rules.quantities import Entity, Key, entities
 from befund.core.rules.words import Token, tokens
 
@@ -38,8 +38,8 @@ class Sentence(Struct, frozen=True):
 
     @property
     def denied(self) -> bool:
-        """Whether anything in it is denied."""
-        return any(clause.cues for clause in self.clauses)
+        """Whether anything in it is denied; that something is without something else denies nothing."""
+        return any(self.tokens[cue].text not in WITHOUT for clause in self.clauses for cue in clause.cues)
 
     def clause_at(self, token: int) -> Clause:
         """The clause in which this token stands."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
 from befund.core.rules.language import Lexicon
+from befund.core.rules.polarity import WITHOUT
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.vocabulary import listed
@@ -112,6 +113,7 @@ class Support(Struct, frozen=True):
         window: First and last sentence of the window that holds most of it.
         missing: Its entities that stand nowhere in the context.
         coverage: Share of its words that the best sentence holds.
+        together: Whether it has figures and the best window has all of them.
     """
 
     features: Array
@@ -119,6 +121,7 @@ class Support(Struct, frozen=True):
     window: tuple[int, int]
     missing: Sequence[Entity]
     coverage: float
+    together: bool
 
 
 def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support:
@@ -126,7 +129,7 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
     wanted = terms_of([claim], lexicon)
     exact = [entity for entity in claim.entities if not entity.weak]
     if not evidence.sentences:
-        return Support(np.zeros(len(FEATURES), np.float32), None, (0, 0), exact, 0.0)
+        return Support(np.zeros(len(FEATURES), np.float32), None, (0, 0), exact, 0.0, False)
     met = _by_sentence(likeness(wanted, evidence.terms), evidence)
     figures = _figures_by_sentence(exact, evidence)
     in_window, figures_in_window = met[:, evidence.windows].max(axis=2), figures[:, evidence.windows].max(axis=2)
@@ -151,7 +154,8 @@ def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support
     )
     missing = [entity for entity, row in zip(exact, figures, strict=True) if not row.any()]
     span = (int(evidence.windows[window, 0]), int(evidence.windows[window, -1]))
-    return Support(np.array(values, np.float32), best, span, missing, float(words[best]) / total)
+    together = bool(exact) and bool(figures_in_window[:, window].all())
+    return Support(np.array(values, np.float32), best, span, missing, float(words[best]) / total, together)
 
 
 def _by_sentence(alike: Array, evidence: Evidence) -> Array:
@@ -218,11 +222,14 @@ def _denies(one: Sentence, other: Sentence) -> bool:
     there = {term.key: term.at in other.denied_at for term in other.terms}
     for clause in one.clauses:
         for cue in clause.cues:
-            after = [term.key for term in one.terms if cue < term.at <= cue + _REACH]
+            if one.tokens[cue].text in WITHOUT:
+                continue
+            after = [term.key for term in one.terms if cue < term.at < min(clause.end, cue + _REACH)]
             before = [term.key for term in one.terms if clause.start <= term.at < cue][-3:]
             scope = (after or before)[:4]
             shared = [key for key in scope if key in there]
-            if shared and 2 * len(shared) >= len(scope) and not any(there[key] for key in shared):
+            close = shared[:1] == scope[:1] or 2 * len(shared) >= len(scope)
+            if shared and close and not any(there[key] for key in shared):
                 return True
     return False
 
