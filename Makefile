@@ -12,7 +12,7 @@ help:
 	@echo "make test    set up and run the tests"
 	@echo "make check   set up and run types, lint, import rules, corpus and document checks"
 	@echo "make bench   set up and measure Befund beside its peers (some minutes)"
-	@echo "make live    set up a small model in a llama.cpp server (builds it, some ten minutes) and judge with it"
+	@echo "make live    compile a llama.cpp server (takes long), judge with a small model in it"
 	@echo "make lock    resolve the dependencies anew"
 	@echo "make openapi write clients/openapi.json anew"
 
