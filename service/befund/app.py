@@ -31,7 +31,7 @@ from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.jobs import Ending, JobController
-from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
+from befund.api.judge import CalibrationController, JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
@@ -141,7 +141,13 @@ def create_app(
 
     whole_evaluations = Router(
         "/",
-        route_handlers=[RetrieveController, DatasetController, RunController, JudgeBatchController],
+        route_handlers=[
+            RetrieveController,
+            DatasetController,
+            RunController,
+            JudgeBatchController,
+            CalibrationController,
+        ],
         request_max_body_size=settings.max_body_bytes,
     )
     documents = Router(

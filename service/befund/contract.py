@@ -1025,7 +1025,7 @@ class CalibrationRequest(Request, frozen=True, kw_only=True):
     """Answers with human verdicts, to measure a judge by; stored under `name`."""
 
     name: Name
-    items: Annotated[list[CalibrationItem], Meta(min_length=1)]
+    items: Annotated[list[CalibrationItem], Meta(min_length=1, max_length=2_000)]
     judge: JudgeName = "default"
     dataset: DatasetReference | None = None
     use_cache: bool = True

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from befund.contract import JobState, Usage
+from befund.contract import JobState, JudgeCalibration, Usage
 from befund.core.datasets import Edition, Selection, StoredVersion
 from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
 from befund.core.judged import Judged
@@ -343,6 +343,14 @@ class Store(Protocol):
 
     async def test_measurements(self, dataset: str) -> int:
         """How often the test split of a data set was measured."""
+        ...
+
+    async def put_calibration(self, name: str, fingerprint: str, found: Mapping[str, JudgeCalibration]) -> None:
+        """Keep how a judge agrees with people, by dimension, in place of what has this name."""
+        ...
+
+    async def calibrations(self, fingerprints: Sequence[str]) -> dict[str, dict[str, JudgeCalibration]]:
+        """The newest calibration of each of these judges that has one."""
         ...
 
     async def prune(self, *, before: datetime) -> int:

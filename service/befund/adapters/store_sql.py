@@ -1,7 +1,7 @@
 """The store in a SQL database: the same statements for SQLite and PostgreSQL."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from befund.adapters.database import Database
 from befund.adapters.jobs_sql import SqlJobs
-from befund.adapters.tables import answers, measurements, names, questions, results, runs, versions
+from befund.adapters.tables import answers, calibrations, measurements, names, questions, results, runs, versions
+from befund.contract import JudgeCalibration
 from befund.core.datasets import Edition, KeptQuestion, Placed, Selection, StoredVersion, Version
 from befund.core.errors import ConflictError, NotFoundError
 from befund.core.runs import Identity, Record, Run, joined
@@ -194,6 +195,18 @@ class SqlStore:
         async with self._database.reading() as connection:
             query = select(measurements.c.times).where(measurements.c.dataset_name == dataset)
             return (await connection.execute(query)).scalar_one_or_none() or 0
+
+    async def put_calibration(self, name: str, fingerprint: str, found: Mapping[str, JudgeCalibration]) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(delete(calibrations).where(calibrations.c.name == name))
+            values = {"name": name, "fingerprint": fingerprint, "json": msgspec.json.encode(found)}
+            await connection.execute(insert(calibrations).values(**values, created=self._now()))
+
+    async def calibrations(self, fingerprints: Sequence[str]) -> dict[str, dict[str, JudgeCalibration]]:
+        query = select(calibrations.c.fingerprint, calibrations.c.json).order_by(calibrations.c.created)
+        async with self._database.reading() as connection:
+            rows = await connection.execute(query.where(calibrations.c.fingerprint.in_(fingerprints)))
+            return {row.fingerprint: msgspec.json.decode(row.json, type=dict[str, JudgeCalibration]) for row in rows}
 
     async def prune(self, *, before: datetime) -> int:
         async with self._database.writing() as connection:

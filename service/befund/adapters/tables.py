@@ -130,3 +130,13 @@ job_items = Table(
     Column("item", LargeBinary, nullable=False),
     Column("result", LargeBinary),
 )
+
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("name", String(128), primary_key=True),
+    Column("fingerprint", String(71), nullable=False, index=True),
+    Column("json", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+"""How judges, by fingerprint, agree with people; the newest of a judge counts."""

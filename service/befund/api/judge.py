@@ -17,6 +17,8 @@ from befund.api.problems import problem_of, problem_specs
 from befund.api.repetition import idempotency_key
 from befund.api.workers import unless_caller_goes
 from befund.contract import (
+    CalibrationRequest,
+    CalibrationResponse,
     JobAnswer,
     JudgeBatchRequest,
     JudgeBatchResponse,
@@ -31,7 +33,7 @@ from befund.core.judge_batch import AT_ONCE, Batch, read_batch, read_lines
 from befund.core.judge_tasks import Outcome
 from befund.telemetry import Telemetry
 from befund.usecases.jobs import Jobs, described
-from befund.usecases.judge import Judged, Judging
+from befund.usecases.judge import Judged, Judging, summary_of
 from befund.usecases.repetition import AlreadyAnswered, Caller
 
 NDJSON = "application/x-ndjson"
@@ -79,6 +81,23 @@ class JudgeEvaluation(Struct, frozen=True):
             return Encoded(earlier.answer)
         self._report(judged.outcomes, batch.options.judge, batch.options.run, exchange, "/judge/batch")
         return Encoded(encoded)
+
+    async def of_calibration(self, data: CalibrationRequest, request: Request[Any, Any, Any]) -> CalibrationResponse:
+        """Compare a judge with people; who goes away ends it."""
+        exchange = Exchange.of(request.scope)
+        done = await unless_caller_goes(self.judging.calibrate(data), request.receive)
+        failed = [
+            _result(place, outcome, exchange.request_id)
+            for place, outcome in enumerate(done.outcomes)
+            if outcome.judgment is None
+        ]
+        return CalibrationResponse(
+            name=data.name,
+            judge=done.judge,
+            dimensions=done.dimensions,
+            failed=failed,
+            usage=summary_of(done.outcomes).usage,
+        )
 
     def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
         """Report what was judged of a job."""
@@ -160,6 +179,32 @@ class JudgeBatchController(Controller):
         job = described(await jobs.put(batch.items, batch.options, caller, about))
         headers = {"Location": f"/jobs/{job.id}"}
         return Response(msgspec.json.encode(job), status_code=202, media_type="application/json", headers=headers)
+
+
+class CalibrationController(Controller):
+    """How judges agree with people."""
+
+    @post(
+        "/judge/calibration",
+        status_code=200,
+        opt=needs("admin"),
+        operation_id="calibrate",
+        summary="How far does a judge agree with people?",
+        response_description="Agreement by dimension, and the answers that got no judgment",
+        responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
+    )
+    async def calibrate(
+        self,
+        request: Request[Any, Any, Any],
+        data: JSONBody[CalibrationRequest],
+        judgment: NamedDependency[JudgeEvaluation],
+    ) -> CalibrationResponse:
+        """Judge answers on which people have a verdict, and compare.
+
+        The newest calibration of a judge is told with every verdict of it from then on, until anything changes that can
+        change a verdict.
+        """
+        return await judgment.of_calibration(data, request)
 
 
 def _batch(body: bytes, request: Request[Any, Any, Any]) -> Batch:

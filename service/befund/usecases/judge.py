@@ -1,15 +1,18 @@
 """Judge answers: one, or many at the same time; keep the judgments in a run."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
 
 from befund import __version__
 from befund.contract import (
+    CalibrationRequest,
     Content,
+    DimensionCalibration,
     JudgeBatchItem,
     JudgeBatchOptions,
+    JudgeCalibration,
     JudgeInfo,
     JudgeItem,
     JudgeOptions,
@@ -18,15 +21,18 @@ from befund.contract import (
     RunSummary,
     Usage,
 )
+from befund.core.calibration import Pair, calibration_of, in_short
 from befund.core.datasets import Selection, Version
 from befund.core.decoding import decode
 from befund.core.empty import says_nothing
 from befund.core.errors import BefundError, ConflictError, ContradictionError, JudgeError, NotFoundError
 from befund.core.judge_tasks import Outcome, Task, judgment_of, record_of, task_of
 from befund.core.judged import judged_by, nothing_said
+from befund.core.judging import Dimension
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import JUDGMENT, Identity, Tally, compared, refuse_other
 from befund.core.together import together
+from befund.core.voting import DIMENSIONS
 from befund.ports import Answered, Judge, Judges, RunWrite, Store
 from befund.usecases.budget import Budget
 from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, unanswered
@@ -45,6 +51,14 @@ class Judged(Struct, frozen=True):
     summary: RunSummary
 
 
+class Calibrated(Struct, frozen=True):
+    """How a judge agrees with people, by dimension, and what came of every answer."""
+
+    judge: JudgeInfo
+    dimensions: dict[str, DimensionCalibration]
+    outcomes: list[Outcome]
+
+
 class Answers(Struct, frozen=True):
     """A request, read: who judges, and the questions it names.
 
@@ -53,12 +67,14 @@ class Answers(Struct, frozen=True):
         judges: Who judges, by the names that the request gives them.
         selection: The questions; None where no data set is meant.
         dataset_name: What the data set is called; None where only its run names it.
+        calibrations: How judges agree with people, by fingerprint, of those that were calibrated.
     """
 
     options: JudgeOptions
     judges: dict[str, Judge]
     selection: Selection | None
     dataset_name: str | None
+    calibrations: Mapping[str, dict[str, JudgeCalibration]]
 
     @property
     def concurrency(self) -> int:
@@ -151,6 +167,34 @@ class Judging(Struct, frozen=True):
         await self.keep(answers, outcomes, encode(judged), repeats)
         return judged
 
+    async def calibrate(self, request: CalibrationRequest) -> Calibrated:
+        """Judge answers on which people have a verdict, and keep how the judge agrees with them.
+
+        Raises:
+            ContradictionError, NotFoundError, DependencyError: As `one`, about what all have in common.
+        """
+        options = JudgeOptions(judge=request.judge, use_cache=request.use_cache, dataset=request.dataset)
+        ids = dict.fromkeys(item.question_id for item in request.items if item.question_id is not None)
+        answers = await self._answers(options, list(ids))
+        outcomes = await self.judge_all(_tasks(request.items, answers), answers, Budget(None))
+        found: dict[str, DimensionCalibration] = {
+            name: self._calibration(name, request, outcomes) for name in DIMENSIONS
+        }
+        judge = answers.judges[options.judge]
+        short: dict[str, JudgeCalibration] = {name: in_short(each) for name, each in found.items() if each.scored}
+        await self.store.put_calibration(request.name, judge.fingerprint, short)
+        return Calibrated(info_of(judge, short), found, outcomes)
+
+    def _calibration(
+        self, name: Dimension, request: CalibrationRequest, outcomes: Sequence[Outcome]
+    ) -> DimensionCalibration:
+        pairs = [
+            Pair(place, human, getattr(outcome.judgment, name, None), item.group or f"item {place}")
+            for place, (item, outcome) in enumerate(zip(request.items, outcomes, strict=True))
+            if (human := getattr(item.human, name)) is not None
+        ]
+        return calibration_of(pairs, confidence=request.confidence, seed=request.seed)
+
     async def prepare(self, items: Sequence[Raw], options: JudgeOptions) -> tuple[Answers, list[Task | Outcome]]:
         """Read answers and look up what they name; what is wrong with one stands in its place.
 
@@ -167,17 +211,18 @@ class Judging(Struct, frozen=True):
         self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = ()
     ) -> Answers:
         judges = {name: self.judges.named(name) for name in (options.judge, *also)}
+        calibrated = await self.store.calibrations([judge.fingerprint for judge in judges.values()])
         if len(msgspec.json.encode(options.config)) > LARGEST_CONFIG:
             raise ContradictionError.at(
                 "/config", "config-too-large", f"The configuration of a run has at most {LARGEST_CONFIG} bytes."
             )
         if options.dataset is not None:
             selection = await self.store.selection(options.dataset, question_ids)
-            answers = Answers(options, judges, selection, options.dataset.partition("@")[0])
+            answers = Answers(options, judges, selection, options.dataset.partition("@")[0], calibrated)
         elif options.run is not None:
-            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None)
+            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None, calibrated)
         else:
-            answers = Answers(options, judges, None, None)
+            answers = Answers(options, judges, None, None, calibrated)
         if answers.selection is not None:
             await self._refuse_other_run(answers, answers.selection.version)
         return answers
@@ -253,7 +298,7 @@ class Judging(Struct, frozen=True):
             judged = judged_by(judge.name, task.item, nothing_said(task.item))
         else:
             judged = await judge_by_votes(judge, task.item, votes=options.votes, use_cache=options.use_cache)
-        info = JudgeInfo(name=judge.name, model=judge.model, rubric=judge.rubric, fingerprint=judge.fingerprint)
+        info = info_of(judge, answers.calibrations.get(judge.fingerprint))
         latency_ms = (self.clock() - began) * 1000
         return judgment_of(task, judged, judge=info, id=self.new_id(), latency_ms=latency_ms)
 
@@ -284,6 +329,17 @@ class Judging(Struct, frozen=True):
             if error.code == "answered-meanwhile":
                 await refuse_answered_meanwhile(self.store, repeats)
             raise
+
+
+def info_of(judge: Judge, calibration: dict[str, JudgeCalibration] | None) -> JudgeInfo:
+    """A judge as callers see it."""
+    return JudgeInfo(
+        name=judge.name,
+        model=judge.model,
+        rubric=judge.rubric,
+        fingerprint=judge.fingerprint,
+        calibration=calibration,
+    )
 
 
 def summary_of(outcomes: Sequence[Outcome]) -> RunSummary:
