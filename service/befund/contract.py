@@ -660,6 +660,7 @@ class IngestResponse(Response, frozen=True, kw_only=True):
         embedder: What made its vectors.
         chunking: How its documents were cut.
         corpus: Hash over all documents in it; null while they are not complete.
+        notes: What to know of the collection, as that some of its documents name no role and others do.
     """
 
     collection: str
@@ -668,6 +669,7 @@ class IngestResponse(Response, frozen=True, kw_only=True):
     embedder: str
     chunking: str
     corpus: str | None
+    notes: list[str] = []
 
 
 class QuotedEvidence(Request, frozen=True, kw_only=True):
