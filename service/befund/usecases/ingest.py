@@ -373,7 +373,7 @@ def _is_ours_and_empty(collection: Collection) -> bool:
 
 def _refuse_other(collection: Collection, embedder: EmbedderIdentity, chunking: Chunking) -> None:
     """Say why documents cannot be added to a collection as it is. One that is damaged says so when it is read."""
-    advice = "Ingest into another collection, or with replace to make this one anew."
+    advice = "Ingest into another collection, or with replace (--replace) to make this one anew."
     if collection.embedder != embedder and not collection.damaged:
         made = collection.embedder.name if collection.embedder else "an embedder that nobody recorded"
         raise ConflictError(

@@ -330,9 +330,10 @@ def _findings(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
             f"{found.embedder.name}; if another embedder made them, what was found is chance.",
         )
     if max(wanted.request.k) > retrieval.top_k:
+        asked_for = "1 chunk was" if retrieval.top_k == 1 else f"{retrieval.top_k} chunks were"
         yield Finding(
             code="CUTOFF_OVER_TOP_K",
-            message=f"k goes up to {max(wanted.request.k)}, but {retrieval.top_k} chunks were asked for (top_k): "
+            message=f"k goes up to {max(wanted.request.k)}, but {asked_for} asked for (top_k): "
             f"metrics at a larger k see {retrieval.top_k}.",
         )
     yield from _mapped_elsewhere(wanted, found)
