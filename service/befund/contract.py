@@ -1017,10 +1017,17 @@ class HumanVerdicts(Request, frozen=True, kw_only=True):
 
 
 class CalibrationItem(JudgeItem, frozen=True, kw_only=True):
-    """An answer on which people have a verdict. Items of one `group` (as a question) are resampled together."""
+    """An answer on which people have a verdict.
+
+    Attributes:
+        human: Their verdict; null on a dimension they did not look at.
+        group: Items of one group (as a question) are resampled together.
+        judge: As in a batch; it must be the judge that is calibrated.
+    """
 
     human: HumanVerdicts
     group: Id | None = None
+    judge: JudgeName | None = None
 
 
 class CalibrationRequest(Request, frozen=True, kw_only=True):

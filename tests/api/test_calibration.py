@@ -63,3 +63,10 @@ async def test_the_newest_one_counts(kept: httpx.AsyncClient) -> None:
 async def test_an_unknown_judge_is_422(kept: httpx.AsyncClient) -> None:
     body = request(labelled(True), judge="nobody")
     await refused(kept.post("/judge/calibration", json=body), 422, "unknown-judge")
+
+
+async def test_an_answer_may_name_the_judge_and_no_other(kept: httpx.AsyncClient) -> None:
+    assert (await calibrate(kept, labelled(True, judge="rules")))["dimensions"]["correct"]["n"] == 1
+    body = request(labelled(True), labelled(True, judge="default"))
+    problem = await refused(kept.post("/judge/calibration", json=body), 422, "another-judge")
+    assert problem["errors"][0]["pointer"] == "/items/1/judge"

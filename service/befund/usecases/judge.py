@@ -173,6 +173,13 @@ class Judging(Struct, frozen=True):
         Raises:
             ContradictionError, NotFoundError, DependencyError: As `one`, about what all have in common.
         """
+        for place, item in enumerate(request.items):
+            if item.judge not in (None, request.judge):
+                raise ContradictionError.at(
+                    f"/items/{place}/judge",
+                    "another-judge",
+                    f"{request.judge!r} is calibrated, not {item.judge!r}. Calibrate each judge by itself.",
+                )
         options = JudgeOptions(judge=request.judge, use_cache=request.use_cache, dataset=request.dataset)
         ids = dict.fromkeys(item.question_id for item in request.items if item.question_id is not None)
         answers = await self._answers(options, list(ids))
