@@ -57,6 +57,7 @@ clean:
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
 	  || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Setting up $(VENV), some minutes the first time"
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 

@@ -20,7 +20,6 @@ from befund.contract import (
     JobAnswer,
     JudgeBatchResponse,
     Judgment,
-    QuotedEvidence,
     Readiness,
     RetrievalOptions,
     RetrieveEvalResponse,
@@ -29,7 +28,7 @@ from befund.contract import (
     RunList,
 )
 from befund_client import _documents, _judging, _requests
-from befund_client._documents import DocumentLike, Progress
+from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._judging import ItemLike, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
@@ -214,16 +213,17 @@ class Client:
         return _documents.together(answers)
 
     def map_evidence(
-        self, collection: str, evidence: Iterable[QuotedEvidence] = (), *, chunks: Iterable[str] = ()
+        self, collection: str, evidence: EvidenceLike = (), *, chunks: Iterable[str] = ()
     ) -> EvidenceMappingResponse:
         """Find the chunks of a collection that hold quotes, and which of some chunk ids it does not hold.
 
         Args:
             collection: Its name.
-            evidence: What to find.
+            evidence: What to find: `QuotedEvidence`, or a data set, as `read_dataset` gives it.
             chunks: Ids to look up.
 
         Raises:
+            TypeError: The evidence is neither.
             NotFoundError: There is no such collection.
             ProblemError, TransportError, ResponseError: As `retrieve_eval`.
         """
@@ -367,7 +367,7 @@ class AsyncClient:
         return _documents.together(answers)
 
     async def map_evidence(
-        self, collection: str, evidence: Iterable[QuotedEvidence] = (), *, chunks: Iterable[str] = ()
+        self, collection: str, evidence: EvidenceLike = (), *, chunks: Iterable[str] = ()
     ) -> EvidenceMappingResponse:
         """Find the chunks of a collection that hold quotes; see `Client.map_evidence`."""
         return await self._carry_out(_documents.map_evidence_call(collection, evidence, chunks))

@@ -661,6 +661,7 @@ class IngestResponse(Response, frozen=True, kw_only=True):
         embedder: What made its vectors.
         chunking: How its documents were cut.
         corpus: Hash over all documents in it; null while they are not complete.
+        notes: What to know of the collection, as that some of its documents name no role and others do.
     """
 
     collection: str
@@ -669,6 +670,7 @@ class IngestResponse(Response, frozen=True, kw_only=True):
     embedder: str
     chunking: str
     corpus: str | None
+    notes: list[str] = []
 
 
 class QuotedEvidence(Request, frozen=True, kw_only=True):

@@ -72,7 +72,7 @@ def read_dataset(
     place = Path(path)
     if os.path.isdir(path):
         if format not in {None, "beir"}:
-            raise FileError(place, "is a folder, which can be read as beir alone: leave out the format")
+            raise FileError(place, "is a folder, which can be read as BEIR alone: leave out the format")
         if queries is not None:
             raise FileError(place, "is a folder, which brings its queries.jsonl: leave out the queries")
         return beir.beir_dataset(place, split=split)

@@ -389,7 +389,8 @@ def print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int, 
     read = (below(Text(literal(file.summary)), *(Text(literal(note)) for note in file.notes)) for file in inputs.files)
     if inputs.files:
         console.print(section("Read", *read))
-    for part in report(answer, texts=inputs.texts, largest=largest, width=console.width):
+    level = inputs.options.get("level") or "chunk"
+    for part in report(answer, texts=inputs.texts, largest=largest, width=console.width, level=level):
         console.print(part)
     if answer.run is not None:
         console.print(Text(f"Stored as run {literal(answer.run)}"))

@@ -156,7 +156,7 @@ def refuse_other(name: str, stored: Identity, sent: Identity) -> None:
     raise ConflictError(
         "run-conflict",
         f"Run {name!r} was measured with another {field}: {_shown(before)} there, {_shown(now)} here. Store this "
-        "under another name, or begin the run anew with replace_run.",
+        "under another name, or begin the run anew with replace_run (--replace-run).",
     )
 
 

@@ -7,7 +7,7 @@ from befund.contract import Exclusion, QuestionResult
 from befund.core.eligibility import ANY_POSITIVE_GRADE, Gold, Mapped, exclusion_of
 from befund.core.metrics import Rankings
 from befund.core.retrieval.envelope import LazyQuestion, LazyRetrieveEvalRequest
-from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Retrieved, Sighting, repeated
+from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Retrieved, Sighting, repeated, without_roles
 from befund.core.retrieval.run import Look
 
 
@@ -29,6 +29,7 @@ class Cases:
         duplicates: For each question the chunks that came back more than once.
         false_positives: For each question its known false positives down to the largest k.
         leaks: For each question the chunks that its role may not read.
+        leaks_without_roles: How many of these name no role at all.
         unordered: Questions whose scores rise somewhere down the list.
         tied: Questions whose sort by score met equal scores.
         shown: Chunks down to the largest k, summed over the questions with a ranking.
@@ -53,6 +54,7 @@ class Cases:
         self.duplicates: dict[str, list[str]] = {}
         self.false_positives: dict[str, list[str]] = {}
         self.leaks: dict[str, list[str]] = {}
+        self.leaks_without_roles = 0
         self.unordered: list[str] = []
         self.tied: list[str] = []
         self.shown = 0
@@ -80,6 +82,7 @@ class Cases:
             self.watch(question.id, look.ranking, known_false=question.non_relevant)
             if look.leaks:
                 self.leaks[question.id] = look.leaks
+                self.leaks_without_roles += without_roles(look.ranking, look.leaks)
         if self._keep_results and (exclusion is None or look.ranking is not None):
             self.results.append(self._result(question, gold, look, exclusion=exclusion))
 
