@@ -1,5 +1,5 @@
 from befund.contract import Usage
-from befund.core.configured import ModelJudge
+from befund.core.configured import Judges, ModelJudge
 from befund.telemetry import Metrics
 
 JUDGE = ModelJudge(name="openai", model="m-1")
@@ -7,7 +7,7 @@ LABELS = {"judge": "openai", "model": "m-1"}
 
 
 def metrics() -> Metrics:
-    return Metrics(version="1", routes=[], callers=[], judges=[JUDGE])
+    return Metrics(version="1", routes=[], callers=[], judges=Judges(every=(JUDGE,)))
 
 
 def value(shown: Metrics, name: str, **labels: str) -> float | None:

@@ -85,7 +85,11 @@ class SqlJobs:
     async def take(self, owner: str) -> Job | None:
         now = self._now()
         free = and_(jobs.c.state.in_(_OPEN), jobs.c.leased_until < now)
-        oldest = select(jobs.c.id).where(free).order_by(jobs.c.created).limit(1).scalar_subquery()
+        first = select(jobs.c.id).where(free).order_by(jobs.c.created).limit(1)
+        async with self._database.reading() as connection:  # who only looks keeps no writer waiting
+            if (await connection.execute(first)).one_or_none() is None:
+                return None
+        oldest = first.scalar_subquery()
         async with self._database.writing() as connection:
             taken = await connection.execute(
                 update(jobs)
@@ -143,8 +147,11 @@ class SqlJobs:
 
     async def prune(self, *, before: datetime) -> int:
         old = and_(jobs.c.state.in_(FINAL), jobs.c.updated < _microseconds(before - datetime(1970, 1, 1, tzinfo=UTC)))
-        async with self._database.writing() as connection:
+        async with self._database.reading() as connection:
             ids = list((await connection.execute(select(jobs.c.id).where(old))).scalars())
+        if not ids:
+            return 0
+        async with self._database.writing() as connection:
             for job_id in ids:
                 await connection.execute(delete(job_items).where(job_items.c.job_id == job_id))
                 await connection.execute(delete(jobs).where(jobs.c.id == job_id))

@@ -1,10 +1,20 @@
 """Wait for several calls at once."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable
-from typing import TypeVar
+from collections.abc import Awaitable, Coroutine, Iterable
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+async def whole(call: Coroutine[Any, Any, T]) -> T:
+    """What a call gives that must not be left in the middle: who is cancelled meanwhile ends after it."""
+    task = asyncio.create_task(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 async def together(calls: Iterable[Awaitable[T]]) -> list[T]:

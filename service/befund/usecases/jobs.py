@@ -15,6 +15,7 @@ from befund.contract import JobAnswer, JudgeBatchOptions, JudgeBatchResponse, Ju
 from befund.core.errors import BefundError, DependencyError
 from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
 from befund.core.judge_tasks import Outcome, Task, without_texts
+from befund.core.together import whole
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
 from befund.usecases.judge import Judging, summary_of
@@ -96,7 +97,7 @@ class JobRunner:
         while True:
             self._jobs.wake.clear()
             try:
-                job = await self._queue.take(self._owner)
+                job = await whole(self._queue.take(self._owner))
                 if job is not None:
                     await self._do(job)
                     continue
@@ -114,35 +115,39 @@ class JobRunner:
         except BefundError as error:
             if isinstance(error, DependencyError):
                 raise
-            await self._queue.end(job.id, "failed", self._problem(job, error))
+            await whole(self._queue.end(job.id, "failed", self._problem(job, error)))
         except Exception as error:
             structlog.get_logger().error("failed", job=job.id, error=type(error).__qualname__, exc_info=True)
             detail = "The service failed on this job. Its log holds the cause under this request_id."
-            await self._queue.end(job.id, "failed", self._problem(job, DependencyError("job-failed", detail)))
+            problem = self._problem(job, DependencyError("job-failed", detail))
+            await whole(self._queue.end(job.id, "failed", problem))
         finally:
             for task in (work, hold):
                 task.cancel()
             await asyncio.gather(work, hold, return_exceptions=True)
             with suppress(DependencyError):
-                await self._queue.release(job.id, self._owner)
+                await whole(self._queue.release(job.id, self._owner))
 
     async def _hold(self, job: Job) -> None:
         """Return when the job is no longer ours, or no longer wanted."""
         while True:
             await asyncio.sleep(HOLD_SECONDS)
-            if not await self._queue.keep(job.id, self._owner):
+            if not await whole(self._queue.keep(job.id, self._owner)):
                 return
 
     async def _judge(self, job: Job) -> None:
-        items = await self._queue.items(job.id)
+        items = await whole(self._queue.items(job.id))
         options = job.about.options
-        answers, tasks = await self._judging.prepare([Raw(item.item) for item in items], options)
+        answers, tasks = await whole(self._judging.prepare([Raw(item.item) for item in items], options))
         budget = Budget(options.max_cost_usd, spent=job.spent)
         fresh: list[Outcome] = []
         turn = asyncio.Lock()
         replaces = options.replace_run and job.done == 0
 
         async def told(place: int, outcome: Outcome) -> None:
+            await whole(keep(place, outcome))
+
+        async def keep(place: int, outcome: Outcome) -> None:
             nonlocal replaces
             async with turn:
                 now = replace(answers, options=replace(options, replace_run=replaces))
@@ -162,7 +167,7 @@ class JobRunner:
             outcomes = await self._judging.judge_all(known, answers, budget, told=told)
         finally:
             self._report(job, fresh)
-        await self._queue.end(job.id, "done", msgspec.json.encode(summary_of(outcomes)))
+        await whole(self._queue.end(job.id, "done", msgspec.json.encode(summary_of(outcomes))))
 
     def _result(self, job: Job, place: int, outcome: Outcome) -> bytes:
         problem = None if outcome.error is None else self._problem_of(outcome.error, job.about.request_id)
@@ -179,7 +184,7 @@ async def count_jobs(queue: JobQueue, show: Callable[[JobCounts], None]) -> None
     """Show how many jobs there are, every few seconds."""
     while True:
         with suppress(DependencyError):
-            show(await queue.counts())
+            show(await whole(queue.counts()))
         await asyncio.sleep(POLL_SECONDS)
 
 
@@ -187,7 +192,7 @@ async def prune_jobs(queue: JobQueue, *, clock: Callable[[], float]) -> None:
     """Delete jobs that ended a day ago, now and every hour."""
     while True:
         with suppress(DependencyError):
-            await queue.prune(before=datetime.fromtimestamp(clock(), UTC) - KEPT)
+            await whole(queue.prune(before=datetime.fromtimestamp(clock(), UTC) - KEPT))
         await asyncio.sleep(PRUNED_EVERY_SECONDS)
 
 
