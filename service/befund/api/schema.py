@@ -152,6 +152,9 @@ def _contract_schemas(named: Mapping[str, Any]) -> dict[str, Any]:
         schema["description"] = summary_of(kind)
         for attribute, said in attributes_of(kind).items():
             schema["properties"][attribute]["description"] = said
+        for field in msgspec.structs.fields(kind):  # msgspec describes no default that a function makes
+            if field.default_factory is not msgspec.NODEFAULT:
+                schema["properties"][field.encode_name].setdefault("default", field.default_factory())
     return schemas
 
 
