@@ -1,6 +1,7 @@
 """The index over an embedded Chroma, and over a Chroma server: the same is expected of both."""
 
 import asyncio
+import os
 import shutil
 import socket
 import sqlite3
@@ -187,6 +188,30 @@ async def test_a_filter_nested_too_deeply_is_refused(circle: ChromaIndex) -> Non
         where = {"$and": [where, {"n": 1}]}
     with pytest.raises(ContradictionError, match="at most 32 levels"):
         await circle.search("circle", at(0), top_k=1, where=where)
+
+
+@pytest.mark.parametrize(
+    ("where", "limit"),
+    [
+        ({"$and": [{"n": 1}] * 257}, "at most 256 conditions, found 257"),
+        ({"$or": [{"n": {"$gt": 1}}] * 10_000}, "at most 256 conditions, found 10000"),
+        ({"$and": [{"$or": [{"n": 1}, {"n": 2}]}] * 129}, "at most 256 conditions, found 258"),
+        ({"$and": [{"n": {"$in": [1] * 500}}, {"n": {"$nin": [2] * 501}}]}, "at most 1000 values in lists, found 1001"),
+    ],
+)
+async def test_a_filter_with_too_much_in_it_is_refused(circle: ChromaIndex, where: dict[str, Any], limit: str) -> None:
+    with pytest.raises(ContradictionError, match=limit) as caught:
+        await circle.search("circle", at(0), top_k=1, where=where)
+    assert caught.value.code == "bad-filter"
+
+
+async def test_the_largest_filters_are_carried_out(circle: ChromaIndex) -> None:
+    for where in (
+        {"$or": [{"n": number} for number in range(256)]},
+        {"n": {"$in": list(range(1_000))}},
+        {"$and": [{"n": {"$in": [1, 2, 3]}}] * 256},
+    ):
+        assert [len(hits) for hits in await circle.search("circle", at(0), top_k=4, where=where)] == [3]
 
 
 async def test_vectors_of_another_dimension_are_a_conflict_naming_both(circle: ChromaIndex) -> None:
@@ -421,6 +446,80 @@ async def test_a_collection_whose_vectors_are_lost_is_damaged_and_the_others_are
     assert {each.name: each.damaged for each in await index.collections()} == {"lost": True, "kept": False}
     await index.ready()
     assert [len(hits) for hits in await index.search("kept", at(0), top_k=2_300)] == [2_300]
+
+
+def cut_off(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def garble(file: Path) -> None:
+    file.write_bytes(b"\xff" * file.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil"),
+    [
+        ("data_level0.bin", cut_off),
+        ("length.bin", cut_off),
+        ("link_lists.bin", cut_off),
+        ("header.bin", cut_off),
+        ("header.bin", garble),
+    ],
+)
+async def test_files_of_wrong_sizes_are_not_given_to_chroma_which_would_end_the_process(
+    embedded: EmbeddedChroma, copied: Path, file: str, spoil: Any
+) -> None:
+    spoil(segment_of(copied, "lost") / file)
+    embedded.open()
+    index = ChromaIndex(embedded)
+    for _ in range(2):
+        with pytest.raises(DependencyError, match="Collection 'lost' is damaged"):
+            await index.search("lost", at(0), top_k=3)
+    assert {each.name: each.damaged for each in await index.collections()} == {"lost": True, "kept": False}
+    await index.drop("lost")
+    assert [each.name for each in await index.collections()] == ["kept"]
+
+
+async def test_a_collection_in_which_chroma_failed_is_looked_at_anew(
+    embedded: EmbeddedChroma, copied: Path
+) -> None:
+    embedded.open()
+    index = ChromaIndex(embedded)
+    await index.search("lost", at(0), top_k=3)
+    with sqlite3.connect(copied / "chroma.sqlite3") as database:
+        database.execute("ALTER TABLE embedding_metadata RENAME TO away")
+    with pytest.raises(DependencyError) as caught:
+        await index.chunks("lost", ["c1"])
+    assert caught.value.code == "index-failed"
+    with sqlite3.connect(copied / "chroma.sqlite3") as database:
+        database.execute("ALTER TABLE away RENAME TO embedding_metadata")
+    cut_off(segment_of(copied, "lost") / "data_level0.bin")
+    with pytest.raises(DependencyError, match="Collection 'lost' is damaged"):
+        await index.chunks("lost", ["c1"])
+
+
+def segments_in(folder: Path) -> set[Path]:
+    return {path for path in folder.iterdir() if path.is_dir()}
+
+
+async def test_the_files_of_a_deleted_collection_go_with_it(embedded: EmbeddedChroma, copied: Path) -> None:
+    embedded.open()
+    index = ChromaIndex(embedded)
+    await index.search("lost", at(0), top_k=3)
+    await index.drop("lost")
+    assert segments_in(copied) == {segment_of(copied, "kept")}
+    assert [len(hits) for hits in await index.search("kept", at(0), top_k=2_300)] == [2_300]
+
+
+async def test_files_that_belong_to_no_collection_go_when_the_folder_is_opened(
+    embedded: EmbeddedChroma, copied: Path
+) -> None:
+    shutil.copytree(segment_of(copied, "kept"), copied / "0c3f4aab-5d3c-4f8e-9d55-0d4a4f9b8a11")
+    (copied / "mine").mkdir()
+    embedded.open()
+    await ChromaIndex(embedded).collections()
+    expected = {segment_of(copied, "kept"), segment_of(copied, "lost"), copied / "mine"}
+    assert segments_in(copied) == expected
 
 
 async def test_a_damaged_collection_can_be_made_anew(embedded: EmbeddedChroma, copied: Path) -> None:

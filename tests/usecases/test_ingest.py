@@ -156,6 +156,16 @@ async def test_a_document_whose_front_matter_is_broken_is_said_and_stays_as_it_w
     assert texts(index) == {"D1-chunk-1": SHORT}
 
 
+@pytest.mark.parametrize("name", ["$schema", "$id", "#id", "chroma:document"])
+async def test_a_document_with_a_field_that_the_index_cannot_hold_is_said(
+    index: Any, ingest: Ingest, name: str
+) -> None:
+    answer = await ingest({"D1": f'---\n"{name}": x\n---\nText.', "D2": {"text": SHORT, "metadata": {name: 1}}, "D3": "C."})
+    assert answer.documents.added == 1
+    reason = f"its field {name!r} cannot be stored, since names with $, #, chroma: are the index's own"
+    assert [each.reason for each in answer.documents.skipped] == [reason] * 2
+
+
 async def test_a_chunk_that_cannot_be_embedded_spoils_only_itself(index: Any, embedder: Any, ingest: Ingest) -> None:
     document = f"{'a' * 90}\n\n?!\n\n{'b' * 99}\n\n{'c' * 99}"
     answer = await ingest({"D1": document, "D2": SHORT}, chunking={"max_characters": 92})

@@ -21,6 +21,8 @@ LONGEST_VALUE = 4096
 LARGEST_INTEGER = 2**63 - 1
 OWN_FIELDS = frozenset({"document", "number", "chunks", "start", "end", "content"})
 """What Befund itself stores beside a chunk; a document's own fields of these names are left out."""
+RESERVED_BEGINNINGS = ("$", "#", "chroma:")
+"""Names that the index keeps for its own."""
 
 _CHUNKING = re.compile(r"markdown/([1-9][0-9]{0,8})/(0|[1-9][0-9]{0,8})")
 
@@ -131,6 +133,9 @@ def _leaves(value: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         name = f"{prefix}{_text(key)}"
         if not name or len(name) > LONGEST_NAME:
             raise MetadataError(f"a name in the metadata is empty or longer than {LONGEST_NAME} characters")
+        if name.startswith(RESERVED_BEGINNINGS):
+            beginnings = ", ".join(RESERVED_BEGINNINGS)
+            raise MetadataError(f"its field {name!r} cannot be stored, since names with {beginnings} are the index's own")
         if isinstance(inner, Mapping):
             if name == "roles":
                 raise MetadataError("roles is neither a name nor a list of names")

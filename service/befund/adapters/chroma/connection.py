@@ -5,6 +5,7 @@ the server's client are coroutines, so a piece of work makes one call and leaves
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +14,14 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from befund.adapters.chroma.folder import DATABASE, FolderLock, refuse_broken, unreadable
+from befund.adapters.chroma.folder import (
+    DATABASE,
+    FolderLock,
+    has_whole_vectors,
+    refuse_broken,
+    remove_deleted,
+    unreadable,
+)
 from befund.core.errors import DependencyError
 
 Work = Callable[[Any], Any]
@@ -21,7 +29,13 @@ Work = Callable[[Any], Any]
 
 
 class Connection(Protocol):
-    """A Chroma client wherever it is."""
+    """A Chroma client wherever it is.
+
+    Attributes:
+        written_at_once: How many chunks one call may write.
+    """
+
+    written_at_once: int
 
     async def call(self, work: Work) -> Any:
         """Make one call; errors of Chroma come through as they are.
@@ -29,6 +43,14 @@ class Connection(Protocol):
         Raises:
             DependencyError: There is no client to call.
         """
+        ...
+
+    async def has_whole_vectors(self, collection_id: str) -> bool:
+        """Whether a collection's vectors can be opened, as far as can be seen from outside."""
+        ...
+
+    async def remove_deleted(self) -> None:
+        """Remove what Chroma leaves of collections that were deleted."""
         ...
 
     async def ready(self) -> None:
@@ -46,6 +68,8 @@ class EmbeddedChroma:
     Args:
         folder: Where it keeps its files. Held from `claim` or `open` to `close`.
     """
+
+    written_at_once = 32  # Chroma lets no other thread run while it writes
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -73,6 +97,15 @@ class EmbeddedChroma:
         if opened is None:
             raise DependencyError("index-down", "The index is not open.")
         return await asyncio.wrap_future(self._thread.submit(lambda: work(opened.result())))
+
+    async def has_whole_vectors(self, collection_id: str) -> bool:
+        """Look at the sizes of the files; what is broken ends the process when Chroma opens it."""
+        whole: bool = await self.call(lambda _: has_whole_vectors(self._folder, collection_id))
+        return whole
+
+    async def remove_deleted(self) -> None:
+        """Remove their files."""
+        await self.call(lambda _: remove_deleted(self._folder))
 
     async def ready(self) -> None:
         """Look at the state without waiting for the thread, which a long search may hold."""
@@ -106,6 +139,8 @@ class ServedChroma:
         ready_seconds: How long the server may take to say that it is there.
     """
 
+    written_at_once = 1_000
+
     def __init__(self, url: str, *, call_seconds: float = 30.0, ready_seconds: float = 2.0) -> None:
         self._url = url.rstrip("/")
         self._call_seconds = call_seconds
@@ -122,6 +157,13 @@ class ServedChroma:
             raise self._down(f"did not answer within {self._call_seconds:g} s") from error
         except httpx.TransportError as error:
             raise self._down("cannot be reached") from error
+
+    async def has_whole_vectors(self, collection_id: str) -> bool:
+        """The server sees to its files."""
+        return True
+
+    async def remove_deleted(self) -> None:
+        """The server sees to its files."""
 
     async def ready(self) -> None:
         """Ask whether the server is there."""
@@ -160,9 +202,11 @@ def _open_folder(folder: Path) -> Any:
     from chromadb.errors import ChromaError
 
     try:
-        return chromadb.PersistentClient(str(folder), settings=_quiet())
-    except ChromaError as error:
+        client = chromadb.PersistentClient(str(folder), settings=_quiet())
+        remove_deleted(folder)
+    except (ChromaError, sqlite3.Error) as error:
         raise unreadable(folder, error) from error
+    return client
 
 
 async def _connect(url: str) -> Any:

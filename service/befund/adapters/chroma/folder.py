@@ -5,6 +5,10 @@ Two processes writing to one folder lose vectors silently, and Chroma makes a ne
 
 import fcntl
 import os
+import shutil
+import sqlite3
+import struct
+from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
@@ -13,6 +17,10 @@ from befund.core.errors import DependencyError
 DATABASE = "chroma.sqlite3"
 _LOCK = "befund.lock"
 _SQLITE = b"SQLite format 3\0"
+_SEGMENT_FILES = ("data_level0.bin", "header.bin", "length.bin", "link_lists.bin")
+_HEADER = struct.Struct("<i6QiI3QdQ")
+_LINKS = struct.Struct("<I")
+_FLOAT_BYTES = 4
 
 
 class FolderLock:
@@ -66,6 +74,54 @@ def refuse_broken(folder: Path) -> None:
         with database.open("rb") as file:
             if file.read(len(_SQLITE)) != _SQLITE:
                 raise _damaged(folder, f"{DATABASE} is no database")
+
+
+def has_whole_vectors(folder: Path, collection_id: str) -> bool:
+    """Whether the files with a collection's vectors hold as many as they say; Chroma dies of some that do not.
+
+    True too where they are all missing: that Chroma notices itself.
+    """
+    return all(_is_whole(folder / segment) for segment, of in _segments(folder) if of == collection_id)
+
+
+def remove_deleted(folder: Path) -> None:
+    """Remove the vectors of collections that are no more, which Chroma leaves where they are."""
+    known = {segment for segment, _ in _segments(folder)}
+    for entry in folder.iterdir():
+        if _is_segment(entry) and entry.name not in known:
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _segments(folder: Path) -> list[tuple[str, str]]:
+    """Every segment and the collection it belongs to."""
+    with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:
+        return database.execute("SELECT id, collection FROM segments").fetchall()
+
+
+def _is_whole(segment: Path) -> bool:
+    present = [name for name in _SEGMENT_FILES if (segment / name).exists()]
+    if len(present) < len(_SEGMENT_FILES):
+        return not present
+    header = (segment / "header.bin").read_bytes()
+    if len(header) != _HEADER.size:
+        return False
+    _, _, places, vectors, vector_bytes = _HEADER.unpack(header)[:5]
+    return (
+        vectors <= places
+        and (segment / "data_level0.bin").stat().st_size >= vectors * vector_bytes
+        and (segment / "length.bin").stat().st_size >= vectors * _FLOAT_BYTES
+        and _has_links_of(vectors, (segment / "link_lists.bin").read_bytes())
+    )
+
+
+def _has_links_of(vectors: int, links: bytes) -> bool:
+    """Whether there are a length and so many bytes for each vector."""
+    at = 0
+    for _ in range(vectors):
+        if at + _LINKS.size > len(links):
+            return False
+        at += _LINKS.size + _LINKS.unpack_from(links, at)[0]
+    return at <= len(links)
 
 
 def unreadable(folder: Path, error: Exception) -> DependencyError:

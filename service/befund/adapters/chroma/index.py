@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from befund.adapters.chroma import record
+from befund.adapters.chroma import filters, record
 from befund.adapters.chroma.connection import Connection
 from befund.adapters.chroma.failures import bad_filter, bad_name, damaged, translated, unknown_collection
 from befund.core.errors import ConflictError, ContradictionError, DependencyError
@@ -16,13 +16,12 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 """What Chroma takes for the name of a collection."""
 PAGE = 5_000
 """Ids a call: SQLite takes 32,766 variables in one statement, and a page must not hold the thread for long."""
-WRITTEN_AT_ONCE = 1_000
 QUERIES_AT_ONCE = 100
 HITS_AT_ONCE = 20_000
 """What one call brings is taken apart on the event loop."""
-MOST_FILTER_LEVELS = 32
 _COLLECTIONS_A_PAGE = 100
 _SAMPLES = 8
+_TOO_LARGE = re.compile(r"Expression tree is too large|too many SQL variables")
 
 
 class ChromaIndex:
@@ -37,7 +36,7 @@ class ChromaIndex:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._sound: dict[str, bool] = {}
+        self._sound: set[str] = set()
         self._roles: dict[tuple[str, int], bool] = {}
 
     async def ready(self) -> None:
@@ -67,8 +66,9 @@ class ChromaIndex:
     ) -> list[list[Hit]]:
         """The nearest chunks of each vector, nearest first."""
         refuse_pointless(vectors)
-        if _nests_deeper(where, MOST_FILTER_LEVELS):
-            raise bad_filter(f"expected at most {MOST_FILTER_LEVELS} levels")
+        too_much = filters.complaint(where)
+        if too_much is not None:
+            raise bad_filter(too_much)
         found = await self._sound_one(name)
         self._refuse_other_dimension(found, vectors.shape[1])
         count: int = await self._of(found, "count")
@@ -148,8 +148,9 @@ class ChromaIndex:
         self._refuse_other_dimension(found, vectors.shape[1])
         if any(record.ROLES in chunk.metadata for chunk in chunks) and not _record_of(found).uses_roles:
             await self._note(found, **{record.USES_ROLES: True})
-        for start in range(0, len(chunks), WRITTEN_AT_ONCE):
-            await self._upsert(found, chunks[start : start + WRITTEN_AT_ONCE], vectors[start : start + WRITTEN_AT_ONCE])
+        at_once = self._connection.written_at_once
+        for part, of_part in zip(_parts(chunks, at_once), _parts(vectors, at_once), strict=True):
+            await self._upsert(found, part, of_part)
 
     async def delete(self, name: str, ids: Sequence[str]) -> None:
         """Take chunks out."""
@@ -166,6 +167,8 @@ class ChromaIndex:
         if not NAME.fullmatch(name):
             raise unknown_collection(name)
         await self._ask(name, "delete_collection")
+        with translated(name):
+            await self._connection.remove_deleted()
 
     async def _ask(self, name: str | None, method: str, **arguments: Any) -> Any:
         """Call a method of the client, about one collection or none."""
@@ -174,9 +177,13 @@ class ChromaIndex:
             return await self._connection.call(lambda client: getattr(client, method)(**given))
 
     async def _of(self, found: Any, method: str, **arguments: Any) -> Any:
-        """Call a method of a collection."""
-        with translated(found.name):
-            return await self._connection.call(lambda _: getattr(found, method)(**arguments))
+        """Call a method of a collection; one in which Chroma fails is looked at anew before its next use."""
+        try:
+            with translated(found.name):
+                return await self._connection.call(lambda _: getattr(found, method)(**arguments))
+        except DependencyError:
+            self._sound.discard(str(found.id))
+            raise
 
     async def _get(self, name: str) -> Any:
         if not NAME.fullmatch(name):  # a server would be asked for another path
@@ -210,11 +217,15 @@ class ChromaIndex:
         )
 
     async def _is_sound(self, found: Any) -> bool:
-        """Whether vectors from all over the collection can be read; looked at once in the life of the process."""
+        """Whether vectors from all over the collection can be read; once they can, not looked at until Chroma fails."""
         key = str(found.id)
         if key not in self._sound:
-            self._sound[key] = await self._samples_read(found)
-        return self._sound[key]
+            with translated(found.name):
+                whole = await self._connection.has_whole_vectors(key)
+            if not (whole and await self._samples_read(found)):
+                return False
+            self._sound.add(key)
+        return True
 
     async def _samples_read(self, found: Any) -> bool:
         from chromadb.errors import InternalError
@@ -254,7 +265,7 @@ class ChromaIndex:
                 return
 
     async def _query(self, found: Any, vectors: Vectors, top_k: int, where: dict[str, Any] | None) -> Any:
-        from chromadb.errors import InvalidArgumentError
+        from chromadb.errors import InternalError, InvalidArgumentError
 
         try:
             return await self._of(
@@ -263,6 +274,8 @@ class ChromaIndex:
         except DependencyError as error:
             if where and isinstance(error.__cause__, ValueError | InvalidArgumentError):
                 raise bad_filter(str(error.__cause__)) from error.__cause__
+            if where and isinstance(error.__cause__, InternalError) and _TOO_LARGE.search(str(error.__cause__)):
+                raise bad_filter("expected fewer conditions and values") from error.__cause__
             raise
 
     async def _upsert(self, found: Any, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
@@ -310,11 +323,6 @@ def _chunks_of(answer: Any) -> Iterator[IndexedChunk]:
     texts = answer["documents"] or [None] * len(answer["ids"])
     for id_, text, metadata in zip(answer["ids"], texts, answer["metadatas"], strict=True):
         yield IndexedChunk(id_, text or None, metadata or {})
-
-
-def _nests_deeper(value: object, levels: int) -> bool:
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(levels == 1 or _nests_deeper(each, levels - 1) for each in inner if isinstance(each, Mapping | list))
 
 
 def _parts(whole: Any, size: int) -> Iterator[Any]:
