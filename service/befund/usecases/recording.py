@@ -28,13 +28,21 @@ from befund.core.retrieval.envelope import (
 )
 from befund.core.retrieval.measurement import Measurement
 from befund.core.retrieval.ranking import sight
-from befund.core.runs import RETRIEVAL, Figures, Identity, Record, StoredRetrieval, compared, missing_keys
+from befund.core.runs import (
+    LARGEST_CONFIG,
+    RETRIEVAL,
+    Figures,
+    Identity,
+    Record,
+    StoredRetrieval,
+    compared,
+    missing_keys,
+)
 from befund.ports import Answered, RunWrite, Store
 
 TEST_SPLIT = "test"
 PORTION = 128
 """Records made and written at a time; the event loop is free in between."""
-LARGEST_CONFIG = 256 * 1024
 LONGEST_ANSWER = 1024 * 1024
 """Bytes, compressed; a longer answer is not kept, and a repetition is carried out again, to the same end."""
 
