@@ -325,7 +325,8 @@ class Store(Protocol):
     async def records(self, run: Run, *, after: int | None = None, limit: int) -> list[Record]:
         """Records of so many questions of a run, in the order of the data set, from behind a position.
 
-        None any more where the run was deleted or begun anew.
+        Raises:
+            NotFoundError: The run was deleted, or begun anew, and nothing is left behind that position.
         """
         ...
 

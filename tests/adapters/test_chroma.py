@@ -480,9 +480,7 @@ async def test_files_of_wrong_sizes_are_not_given_to_chroma_which_would_end_the_
     assert [each.name for each in await index.collections()] == ["kept"]
 
 
-async def test_a_collection_in_which_chroma_failed_is_looked_at_anew(
-    embedded: EmbeddedChroma, copied: Path
-) -> None:
+async def test_a_collection_in_which_chroma_failed_is_looked_at_anew(embedded: EmbeddedChroma, copied: Path) -> None:
     embedded.open()
     index = ChromaIndex(embedded)
     await index.search("lost", at(0), top_k=3)

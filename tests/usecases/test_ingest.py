@@ -160,7 +160,9 @@ async def test_a_document_whose_front_matter_is_broken_is_said_and_stays_as_it_w
 async def test_a_document_with_a_field_that_the_index_cannot_hold_is_said(
     index: Any, ingest: Ingest, name: str
 ) -> None:
-    answer = await ingest({"D1": f'---\n"{name}": x\n---\nText.', "D2": {"text": SHORT, "metadata": {name: 1}}, "D3": "C."})
+    answer = await ingest(
+        {"D1": f'---\n"{name}": x\n---\nText.', "D2": {"text": SHORT, "metadata": {name: 1}}, "D3": "C."}
+    )
     assert answer.documents.added == 1
     reason = f"its field {name!r} cannot be stored, since names with $, #, chroma: are the index's own"
     assert [each.reason for each in answer.documents.skipped] == [reason] * 2

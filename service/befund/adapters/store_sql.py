@@ -26,6 +26,7 @@ REMEMBERED = timedelta(days=1)
 MOST_REMEMBERED = 1_000
 SHORTEST_PREFIX = 8
 _HASH = "sha256:"
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
 class SqlStore:
@@ -154,7 +155,7 @@ class SqlStore:
             rows = await connection.execute(
                 select(results).where(*wanted).order_by(results.c.position, results.c.question_id, results.c.part)
             )
-            return [
+            held = [
                 Record(
                     question_id=row.question_id,
                     question_hash=row.question_hash,
@@ -164,6 +165,11 @@ class SqlStore:
                 )
                 for row in rows
             ]
+            if not held:  # a run that was deleted or begun anew must not pass for one that ends here
+                there = await connection.execute(select(runs.c.id).where(runs.c.id == run.key))
+                if there.one_or_none() is None:
+                    raise _unknown_run(run.name)
+            return held
 
     async def delete_run(self, name: str) -> None:
         async with self._database.writing() as connection:
@@ -242,11 +248,15 @@ class SqlStore:
         return fixed
 
     async def _put_version(self, connection: AsyncConnection, edition: Edition) -> tuple[int, datetime]:
-        """Store a version where it is not stored yet, or only without the texts that are given now."""
+        """Store a version where it is not stored yet, or only without the texts that are given now.
+
+        What is stored without texts may have come with a hash that nobody could verify: a verified edition takes its
+        place.
+        """
         version = edition.version
         query = select(versions.c.id, versions.c.content, versions.c.created).where(versions.c.hash == version.hash)
         row = (await connection.execute(query)).one_or_none()
-        if row is not None and (row.content == "full" or version.content == "ids"):
+        if row is not None and (row.content == "full" or not edition.verified):
             return row.id, _datetime(row.created)
         now = self._now()
         if row is None:
@@ -256,7 +266,8 @@ class SqlStore:
             ).scalar_one()
         else:
             version_id, now = row.id, row.created
-            await connection.execute(update(versions).where(versions.c.id == version_id).values(content="full"))
+            same = versions.c.id == version_id
+            await connection.execute(update(versions).where(same).values(_version_values(version)))
             await connection.execute(delete(questions).where(questions.c.version_id == version_id))
         for start in range(0, len(edition.questions), PORTION):
             await connection.execute(
@@ -453,7 +464,9 @@ def _version_values(version: Version) -> dict[str, Any]:
 
 
 def _datetime(microseconds: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    """As it was stored; what no calendar holds, as the first or last day of ours, so that it can be listed."""
+    within = min(max(microseconds, _from_datetime(_FIRST)), _from_datetime(_LAST))
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=within)
 
 
 def _from_datetime(moment: datetime) -> int:

@@ -51,10 +51,14 @@ class StoredVersion(Struct, frozen=True):
 
 
 class Edition(Struct, frozen=True):
-    """One data set version with its questions, in their order."""
+    """One data set version with its questions, in their order.
+
+    `verified` says whether its hash was made from all of its content, rather than said by whoever sent it.
+    """
 
     version: Version
     questions: list[KeptQuestion]
+    verified: bool = True
 
     def dataset(self, name: str | None = None) -> LazyDataset:
         """The data set in the form requests are read in."""

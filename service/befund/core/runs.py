@@ -15,7 +15,7 @@ from befund.contract import Estimate, Exclusion, RunSummary
 from befund.core.datasets import StoredVersion
 from befund.core.errors import ConflictError
 from befund.core.judged_tally import JudgedTally
-from befund.core.metrics import Metric
+from befund.core.metrics import Metric, metric_named
 from befund.core.retrieval.content import hash_of
 from befund.core.retrieval.summary import estimates
 
@@ -37,11 +37,14 @@ RETRIEVAL = "retrieval"
 JUDGMENT = "judgment"
 """The parts of the service that write to runs, as records name them."""
 
+LARGEST_CONFIG = 256 * 1024
+"""Bytes of a configuration, as JSON."""
+
 CONFIDENCE, SEED = 0.95, 7
 _LONGEST_SHOWN = 60
 
 
-class Identity(Struct, frozen=True, kw_only=True):
+class Identity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every write to a run must share.
 
     Attributes:
@@ -216,9 +219,11 @@ class Tally:
         if scored.excluded is not None:
             return
         for name, value in scored.metrics.items():
+            if name not in self._columns and metric_named(name) is None:
+                continue
             column = self._columns.setdefault(name, array("d"))
             column.extend(repeat(math.nan, self._eligible - len(column)))
-            column.append(math.nan if value is None else value)
+            column.append(math.nan if value is None or not 0 <= value <= 1 else value)
         self._eligible += 1
 
     def summary(self, questions: int) -> RunSummary:

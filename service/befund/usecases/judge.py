@@ -30,7 +30,7 @@ from befund.core.judge_tasks import Outcome, Task, judgment_of, record_of, task_
 from befund.core.judged import judged_by, nothing_said
 from befund.core.judging import Dimension
 from befund.core.repeated import refuse_repeated_fields
-from befund.core.runs import JUDGMENT, Identity, Tally, compared, refuse_other
+from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, Tally, compared, refuse_other
 from befund.core.together import together
 from befund.core.voting import DIMENSIONS
 from befund.ports import Answered, Judge, Judges, RunWrite, Store
@@ -38,7 +38,6 @@ from befund.usecases.budget import Budget
 from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, unanswered
 from befund.usecases.votes import judge_by_votes
 
-LARGEST_CONFIG = 256 * 1024
 Told = Callable[[int, Outcome], Awaitable[None]]
 
 _ITEM = msgspec.json.Decoder(JudgeBatchItem)

@@ -26,14 +26,22 @@ from befund.core.retrieval.envelope import (
 )
 from befund.core.retrieval.measurement import Measurement
 from befund.core.retrieval.ranking import sight
-from befund.core.runs import RETRIEVAL, Figures, Identity, Record, StoredRetrieval, compared, missing_keys
+from befund.core.runs import (
+    LARGEST_CONFIG,
+    RETRIEVAL,
+    Figures,
+    Identity,
+    Record,
+    StoredRetrieval,
+    compared,
+    missing_keys,
+)
 from befund.ports import Answered, RunWrite, Store
 from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, unanswered
 
 TEST_SPLIT = "test"
 PORTION = 128
 """Records made and written at a time; the event loop is free in between."""
-LARGEST_CONFIG = 256 * 1024
 
 T = TypeVar("T")
 

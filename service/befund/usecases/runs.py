@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TypeVar
@@ -24,7 +25,7 @@ from befund.contract import (
     RunSummary,
 )
 from befund.core.bundle import Bundle, bundle_head, question_line, record_line
-from befund.core.errors import DependencyError, MalformedRequestError
+from befund.core.errors import DependencyError, MalformedRequestError, NotFoundError
 from befund.core.names import read_name
 from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run, Tally
 from befund.ports import RunWrite, Store
@@ -32,12 +33,14 @@ from befund.usecases.datasets import described
 
 PORTION = 500
 """Records read at a time; the event loop is free in between."""
+READINGS = 5
+"""How often a run is read that is begun anew while it is read."""
 PRUNED_EVERY = timedelta(days=1)
 
 _RETRIEVAL = msgspec.json.Decoder(RetrievalRecord)
 _JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
-_CURSOR = re.compile(r"\d{1,18}-\d{1,18}")
-_POSITION = re.compile(r"\d{1,9}")
+_CURSOR = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
+_POSITION = re.compile(r"[0-9]{1,9}")
 
 T = TypeVar("T")
 Compute = Callable[[Callable[[], T]], Awaitable[T]]
@@ -59,7 +62,13 @@ class Runs(Struct, frozen=True):
     async def get(self, name: str, *, limit: int, cursor: str | None, compute: Compute[RunSummary]) -> RunAnswer:
         """One run: its summary, then a page of its records."""
         _check(cursor, _POSITION)
-        run = await self.store.run(read_name(name))
+
+        async def read(run: Run) -> RunAnswer:
+            return await self._answer(run, limit=limit, cursor=cursor, compute=compute)
+
+        return await self._whole(read_name(name), read)
+
+    async def _answer(self, run: Run, *, limit: int, cursor: str | None, compute: Compute[RunSummary]) -> RunAnswer:
         tally, after = Tally(), None if cursor is None else int(cursor)
         async for record in self._records(run):
             if record.part == RETRIEVAL:
@@ -93,9 +102,12 @@ class Runs(Struct, frozen=True):
 
     async def export(self, name: str) -> AsyncIterator[bytes]:
         """A run as one file of lines; raises before the first line where there is no such run."""
-        run = await self.store.run(read_name(name))
+        return await self._whole(read_name(name), self._begin_export)
+
+    async def _begin_export(self, run: Run) -> AsyncIterator[bytes]:
         edition = await self.store.dataset_version(run.dataset.version.hash)
-        return self._lines(run, [bundle_head(run), *map(question_line, edition.questions)])
+        head = b"".join((bundle_head(run), *map(question_line, edition.questions)))
+        return self._lines(run, head, await self.store.records(run, limit=PORTION))
 
     async def put(self, name: str, bundle: Bundle, *, replace: bool) -> RunImported:
         """Write the records of a bundle to a run, as any write does."""
@@ -117,13 +129,25 @@ class Runs(Struct, frozen=True):
             dataset_version=run.identity.version,
         )
 
-    async def _lines(self, run: Run, first: list[bytes]) -> AsyncIterator[bytes]:
-        yield b"".join(first)
-        async for record in self._records(run):
+    async def _whole(self, name: str, read: Callable[[Run], Awaitable[T]]) -> T:
+        """Read one run, and not the half of it: again, where it was begun anew meanwhile."""
+        for _ in range(READINGS):
+            run = await self.store.run(name)
+            with suppress(NotFoundError):
+                return await read(run)
+        raise DependencyError(
+            "run-busy", f"Run {name!r} is begun anew again and again. Read it again later.", retry_after=1
+        )
+
+    async def _lines(self, run: Run, head: bytes, first: list[Record]) -> AsyncIterator[bytes]:
+        """Breaks off, which readers notice, where the run is deleted or begun anew meanwhile."""
+        yield head
+        for record in first:
+            yield record_line(record)
+        async for record in self._records(run, after=first[-1].position if first else None):
             yield record_line(record)
 
-    async def _records(self, run: Run) -> AsyncIterator[Record]:
-        after: int | None = None
+    async def _records(self, run: Run, after: int | None = None) -> AsyncIterator[Record]:
         while portion := await self.store.records(run, after=after, limit=PORTION):
             for record in portion:
                 yield record

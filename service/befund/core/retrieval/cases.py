@@ -74,7 +74,7 @@ class Cases:
             number = self.begin(question, gold, returned=sighting.returned)
             self.rankings.find(number, sighting.ranks, [gold.grades[chunk] for chunk in sighting.found])
             if self.items is not None:
-                self._find_items(self.items, gold, sighting)
+                find_items(self.items, gold, sighting, relevance_level=self.relevance_level)
             if look.sighting is None:
                 self.missing.append(question.id)
         if look.ranking is not None:
@@ -119,14 +119,6 @@ class Cases:
         if ranking.tied:
             self.tied.append(question)
 
-    def _find_items(self, items: Rankings, gold: Gold, sighting: Sighting) -> None:
-        rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
-        wanted = gold.items(self.relevance_level)
-        ranks = [[rank_of[chunk] for chunk in chunks if chunk in rank_of] for chunks in wanted.values()]
-        first = [min(of_item) for of_item in ranks if of_item]
-        number = items.begin([1.0] * len(wanted), returned=sighting.returned)
-        items.find(number, first, [1.0] * len(first))
-
     def _result(self, question: LazyQuestion, gold: Gold, look: Look, *, exclusion: Exclusion | None) -> QuestionResult:
         sighting = look.sighting or NOTHING_RETRIEVED
         shown = [] if look.ranking is None else look.ranking.ids[: self.largest_k]
@@ -149,3 +141,13 @@ class Cases:
             returned=sighting.returned,
             excluded=exclusion,
         )
+
+
+def find_items(items: Rankings, gold: Gold, sighting: Sighting, *, relevance_level: float) -> None:
+    """Add a question to the rankings of what level `evidence` scores: each item stands where its first chunk does."""
+    rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
+    wanted = gold.items(relevance_level)
+    ranks = [[rank_of[chunk] for chunk in chunks if chunk in rank_of] for chunks in wanted.values()]
+    first = [min(of_item) for of_item in ranks if of_item]
+    number = items.begin([1.0] * len(wanted), returned=sighting.returned)
+    items.find(number, first, [1.0] * len(first))
