@@ -9,7 +9,7 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import RetrievalOptions
+from befund.contract import JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
 from befund_client._documents import DocumentLike
 from befund_client._errors import (
@@ -27,12 +27,14 @@ from befund_client._files import (
     Loaded,
     Rankings,
     RankingsFormat,
+    read_answers,
     read_config,
     read_dataset,
     read_ids,
     read_mapping,
     read_rankings,
 )
+from befund_client._judging import JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
 
 __all__ = [
@@ -44,6 +46,9 @@ __all__ = [
     "DatasetLike",
     "DocumentLike",
     "FileError",
+    "JudgeBatchKeywords",
+    "JudgeItem",
+    "JudgeKeywords",
     "Loaded",
     "NotFoundError",
     "ProblemError",
@@ -55,6 +60,7 @@ __all__ = [
     "RetrieveEvalKeywords",
     "Retry",
     "TransportError",
+    "read_answers",
     "read_config",
     "read_dataset",
     "read_ids",

@@ -17,7 +17,9 @@ from befund.contract import (
     EvidenceMappingResponse,
     Health,
     IngestResponse,
-    QuotedEvidence,
+    JobAnswer,
+    JudgeBatchResponse,
+    Judgment,
     Readiness,
     RetrievalOptions,
     RetrieveEvalResponse,
@@ -25,9 +27,10 @@ from befund.contract import (
     RunImported,
     RunList,
 )
-from befund_client import _documents, _requests
-from befund_client._documents import DocumentLike, Progress
+from befund_client import _documents, _judging, _requests
+from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
+from befund_client._judging import ItemLike, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
@@ -91,6 +94,46 @@ class Client:
             ResponseError: The answer is not what the contract says.
         """
         return self._carry_out(_requests.retrieve_eval_call(_requests.retrieve_eval_body(dataset, rankings, **options)))
+
+    def judge(self, item: ItemLike, **options: Unpack[JudgeKeywords]) -> Judgment:
+        """Judge one answer: whether it is correct, faithful to its context, and the expected behaviour.
+
+        Args:
+            item: A `JudgeItem`, or the same as a plain dict: `answer`, and `question`, `context`, `expected_facts`, ...
+                or `question_id` with a `dataset`.
+            options: `judge`, `dataset`, `run` and the others of `befund.contract.JudgeOptions`.
+
+        Raises:
+            ProblemError: The service refused the request, or the judge failed; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+            TypeError: An option does not exist.
+        """
+        return self._carry_out(_judging.judge_call(item, **options))
+
+    def judge_batch(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JudgeBatchResponse:
+        """Judge many answers, at most 200; what fails is the problem of its item. See `judge`.
+
+        Args:
+            items: The answers.
+            options: Those of `judge`, and `max_cost_usd`.
+
+        Raises:
+            ValueError: There are more; `start_judging` takes them.
+        """
+        return self._carry_out(_judging.judge_batch_call(items, **options))
+
+    def start_judging(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JobAnswer:
+        """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
+        return self._carry_out(_judging.start_judging_call(items, **options))
+
+    def job(self, job_id: str) -> JobAnswer:
+        """A job: how far it is and, once it is done, its result."""
+        return self._carry_out(_judging.job_call("GET", job_id))
+
+    def cancel_job(self, job_id: str) -> JobAnswer:
+        """End a job; what was judged of it stays in its run."""
+        return self._carry_out(_judging.job_call("DELETE", job_id))
 
     def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
@@ -170,16 +213,17 @@ class Client:
         return _documents.together(answers)
 
     def map_evidence(
-        self, collection: str, evidence: Iterable[QuotedEvidence] = (), *, chunks: Iterable[str] = ()
+        self, collection: str, evidence: EvidenceLike = (), *, chunks: Iterable[str] = ()
     ) -> EvidenceMappingResponse:
         """Find the chunks of a collection that hold quotes, and which of some chunk ids it does not hold.
 
         Args:
             collection: Its name.
-            evidence: What to find.
+            evidence: What to find: `QuotedEvidence`, or a data set, as `read_dataset` gives it.
             chunks: Ids to look up.
 
         Raises:
+            TypeError: The evidence is neither.
             NotFoundError: There is no such collection.
             ProblemError, TransportError, ResponseError: As `retrieve_eval`.
         """
@@ -244,6 +288,26 @@ class AsyncClient:
         body = _requests.retrieve_eval_body(dataset, rankings, **options)
         return await self._carry_out(_requests.retrieve_eval_call(body))
 
+    async def judge(self, item: ItemLike, **options: Unpack[JudgeKeywords]) -> Judgment:
+        """Judge one answer; see `Client.judge`."""
+        return await self._carry_out(_judging.judge_call(item, **options))
+
+    async def judge_batch(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JudgeBatchResponse:
+        """Judge many answers; see `Client.judge_batch`."""
+        return await self._carry_out(_judging.judge_batch_call(items, **options))
+
+    async def start_judging(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JobAnswer:
+        """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
+        return await self._carry_out(_judging.start_judging_call(items, **options))
+
+    async def job(self, job_id: str) -> JobAnswer:
+        """A job: how far it is and, once it is done, its result."""
+        return await self._carry_out(_judging.job_call("GET", job_id))
+
+    async def cancel_job(self, job_id: str) -> JobAnswer:
+        """End a job; what was judged of it stays in its run."""
+        return await self._carry_out(_judging.job_call("DELETE", job_id))
+
     async def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
         return await self._carry_out(_requests.put_dataset_call(name, dataset))
@@ -303,7 +367,7 @@ class AsyncClient:
         return _documents.together(answers)
 
     async def map_evidence(
-        self, collection: str, evidence: Iterable[QuotedEvidence] = (), *, chunks: Iterable[str] = ()
+        self, collection: str, evidence: EvidenceLike = (), *, chunks: Iterable[str] = ()
     ) -> EvidenceMappingResponse:
         """Find the chunks of a collection that hold quotes; see `Client.map_evidence`."""
         return await self._carry_out(_documents.map_evidence_call(collection, evidence, chunks))
@@ -333,7 +397,7 @@ class AsyncClient:
 
 def call_headers(call: Call[T]) -> dict[str, str]:
     """Headers of one call, the same on every attempt, so that the service can tell a repetition from a second call."""
-    headers = {"X-Request-ID": os.urandom(16).hex()}
+    headers = {"X-Request-ID": os.urandom(16).hex(), **call.headers}
     if call.content is not None:
         headers |= {"Content-Type": call.media_type, "Idempotency-Key": os.urandom(16).hex()}
     return headers

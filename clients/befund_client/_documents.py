@@ -10,6 +10,7 @@ import msgspec
 
 from befund.contract import (
     ChunkingOptions,
+    Dataset,
     EvidenceMappingRequest,
     EvidenceMappingResponse,
     IngestCounts,
@@ -18,7 +19,9 @@ from befund.contract import (
     QuotedEvidence,
 )
 from befund_client._exchange import Call
+from befund_client._files.source import Loaded
 
+EvidenceLike = Iterable[QuotedEvidence] | Dataset | Loaded[Dataset]
 DocumentLike = IngestDocument | Mapping[str, Any]
 Progress = Callable[[int], object]
 """Told how many more documents are done."""
@@ -84,16 +87,35 @@ def together(answers: Sequence[IngestResponse]) -> IngestResponse:
     )
 
 
-def map_evidence_call(
-    collection: str, evidence: Iterable[QuotedEvidence], chunks: Iterable[str]
-) -> Call[EvidenceMappingResponse]:
-    """POST /collections/{name}/evidence-mapping."""
+def map_evidence_call(collection: str, evidence: EvidenceLike, chunks: Iterable[str]) -> Call[EvidenceMappingResponse]:
+    """POST /collections/{name}/evidence-mapping.
+
+    Raises:
+        TypeError: The evidence is neither a data set nor a list of `QuotedEvidence`.
+    """
     return Call(
         method="POST",
         path=f"/collections/{quote(collection, safe='')}/evidence-mapping",
-        content=msgspec.json.encode(EvidenceMappingRequest(evidence=list(evidence), chunks=list(chunks))),
+        content=msgspec.json.encode(EvidenceMappingRequest(evidence=_quoted(evidence), chunks=list(chunks))),
         read=msgspec.json.Decoder(EvidenceMappingResponse).decode,
     )
+
+
+def _quoted(given: EvidenceLike) -> list[QuotedEvidence]:
+    """Evidence with its quote; of a data set all that has one, each id once."""
+    dataset = given.value if isinstance(given, Loaded) else given
+    if isinstance(dataset, Dataset):
+        of_dataset = {each.id: each for question in dataset.questions for each in question.evidence}
+        return [
+            QuotedEvidence(id=each.id, quote=each.quote, document=each.document)
+            for each in of_dataset.values()
+            if each.quote and each.quote.strip()
+        ]
+    listed = list(dataset) if isinstance(dataset, Iterable) else [dataset]
+    for each in listed:
+        if not isinstance(each, QuotedEvidence):
+            raise TypeError(f"evidence is a data set or a list of QuotedEvidence, not {type(each).__name__}")
+    return listed
 
 
 def _document(given: DocumentLike) -> IngestDocument:

@@ -27,6 +27,11 @@ class ProblemError(BefundError):
         self.request_id = problem.request_id
 
     def __str__(self) -> str:
+        return f"{self.problem.title} ({self.status}): {self.said} [request {self.request_id}]"
+
+    @property
+    def said(self) -> str:
+        """What is wrong and where."""
         places = "".join(
             f"; {place.pointer}: {place.detail}"
             for place in self.problem.errors[:3]
@@ -35,7 +40,7 @@ class ProblemError(BefundError):
         more = len(self.problem.errors) - 3
         if more > 0:
             places += f"; and {more} more places"
-        return f"{self.problem.title} ({self.status}): {self.problem.detail}{places} [request {self.request_id}]"
+        return f"{self.problem.detail}{places}"
 
 
 class NotFoundError(ProblemError):

@@ -41,7 +41,8 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One request and how its answer is read.
 
-    `accepted` are the statuses whose body `read` understands, `media_type` is that of the content.
+    `accepted` are the statuses whose body `read` understands, `media_type` is that of the content, `headers` are sent
+    beside those that every call has.
     """
 
     method: str
@@ -50,6 +51,7 @@ class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     content: bytes | None = None
     media_type: str = "application/json"
     accepted: frozenset[int] = frozenset({200})
+    headers: Mapping[str, str] = {}
 
 
 class Answer(msgspec.Struct, frozen=True):

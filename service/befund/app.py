@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter, time
 from typing import Any
+from uuid import uuid4
 
 import structlog
 from litestar import Litestar, Router
@@ -17,6 +18,9 @@ from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
 from befund.adapters.folder import FolderError, read_folder
 from befund.adapters.front_matter import read_front_matter
+from befund.adapters.judges import build_judges
+from befund.adapters.memory_cache import MemoryCache
+from befund.adapters.rules_judge import RulesJudge
 from befund.adapters.splitter import split_markdown
 from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
@@ -26,6 +30,8 @@ from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
+from befund.api.jobs import Ending, JobController
+from befund.api.judge import CalibrationController, JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
@@ -41,6 +47,8 @@ from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
+from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
+from befund.usecases.judge import Judging
 from befund.usecases.runs import Runs, prune, prune_daily
 from befund.usecases.search import SearchParts
 
@@ -52,6 +60,11 @@ CORPUS_COLLECTION = "teralune_corpus"
 LARGEST_BODIES_HELD = 4
 
 
+def new_id() -> str:
+    """A name nobody else gives."""
+    return uuid4().hex
+
+
 def create_app(
     settings: Settings,
     *,
@@ -61,6 +74,7 @@ def create_app(
     clock: Callable[[], float] = perf_counter,
     dropped_log_lines: Callable[[], int] = lambda: 0,
     corpus: bool = False,
+    ahead: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -72,6 +86,7 @@ def create_app(
         clock: Seconds for measuring durations.
         dropped_log_lines: Gives how many log lines could not be written.
         corpus: Whether the bundled documents are brought into their collection, while it serves already.
+        ahead: Whether the data of the rules judge is loaded before the first answer asks for it, while it serves.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
@@ -81,29 +96,58 @@ def create_app(
     live_search = LiveSearch(settings)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts, settings.store_content)
+    judging: Judging
+    jobs: Jobs
+    ending = Ending()
     asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        nonlocal judging, jobs
         encoded_document(app)
         bringing: asyncio.Task[None] | None = None
+        loading: asyncio.Task[None] | None = None
+        background: list[asyncio.Task[None]] = []
         await store.open()
+        rules = RulesJudge()
+        bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
+        judging = Judging(bench, store, settings.store_content, clock, new_id)
+        jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
+        runner = JobRunner(
+            jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry).of_job
+        )
         try:
             live_search.open()
             await datasets.put_bundled()
             bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
+            loading = asyncio.create_task(rules.load()) if ahead else None
+            background = [
+                asyncio.create_task(runner.run()),
+                asyncio.create_task(prune_jobs(store.jobs, clock=time)),
+                asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
+            ]
             async with _retention(store, settings.retention_days):
                 yield
         finally:
-            if bringing is not None:
-                bringing.cancel()
+            for task in (bringing, loading, *background):
+                if task is not None:
+                    task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
             workers.close()
             await live_search.close()
+            await bench.close()
+            await rules.close()
             await store.close()
 
     whole_evaluations = Router(
         "/",
-        route_handlers=[RetrieveController, DatasetController, RunController],
+        route_handlers=[
+            RetrieveController,
+            DatasetController,
+            RunController,
+            JudgeBatchController,
+            CalibrationController,
+        ],
         request_max_body_size=settings.max_body_bytes,
     )
     documents = Router(
@@ -115,7 +159,16 @@ def create_app(
     metrics: Metrics
     telemetry: Telemetry
     app = Litestar(
-        [HealthController, MetricsController, CollectionsController, documents, whole_evaluations, *routes],
+        [
+            HealthController,
+            MetricsController,
+            CollectionsController,
+            JudgeController,
+            JobController,
+            documents,
+            whole_evaluations,
+            *routes,
+        ],
         before_request=refuse_other_media_types,
         dependencies={
             "checks": _given(lambda: Checks(asked)),
@@ -124,6 +177,9 @@ def create_app(
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "workers": _given(lambda: workers),
             "ingestion": _given(lambda: ingestion),
+            "jobs": _given(lambda: jobs),
+            "ending": _given(lambda: ending),
+            "judgment": _given(lambda: JudgeEvaluation(judging, telemetry)),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(
                 lambda: RetrieveEvaluation(
@@ -144,11 +200,12 @@ def create_app(
         version=befund.__version__,
         routes=_known_routes(app),
         callers=[key.name for key in settings.api_keys],
+        judges=settings.judges,
         dropped_log_lines=dropped_log_lines,
         runs=settings.metrics_runs,
     )
     telemetry = Telemetry(metrics, clock, settings.log_questions)
-    return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim)
+    return Boundary(app, metrics=metrics, bodies=bodies, claim=live_search.claim, ending=ending)
 
 
 async def bring_corpus(ingestion: Ingestion) -> None:

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from befund_client import AsyncClient, Retry
+from befund_client import AsyncClient, ProblemError, Retry
 
 PATIENCE_SECONDS = 600.0
 """Embedding a few megabytes by a slow endpoint takes minutes."""
+
+
+_ABOUT_REQUEST = frozenset({400, 413, 422})
+_ADVICE_TO_CALLERS = re.compile(r"(GET|PUT|POST|DELETE) /[^;.]*(; |\.|$)")
+
+
+class HereError(ProblemError):
+    """What the service in this process refused, said to somebody who made no request: of the data folder."""
+
+    def __init__(self, error: ProblemError, place: str) -> None:
+        super().__init__(error.problem)
+        self._place = place
+
+    def __str__(self) -> str:
+        said = _ADVICE_TO_CALLERS.sub("", self.said).strip()
+        return said if self.status in _ABOUT_REQUEST else f"{self._place}: {said}"
 
 
 @asynccontextmanager
@@ -21,6 +38,7 @@ async def service(url: str | None) -> AsyncIterator[AsyncClient]:
         ValueError: The address cannot be one.
         SettingsError: The settings do not allow a service here.
         DependencyError: Another process has the data folder.
+        HereError: The service in this process refused or failed.
     """
     if url:
         async with AsyncClient(url, timeout=PATIENCE_SECONDS) as client:
@@ -44,6 +62,8 @@ async def service(url: str | None) -> AsyncIterator[AsyncClient]:
     ):
         try:
             yield client
+        except ProblemError as error:
+            failure = HereError(error, "the index" if settings.chroma_url else str(settings.data_dir))
         except Exception as error:  # raised below: the lifespan would wrap it in a group
             failure = error
     if failure is not None:

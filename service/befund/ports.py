@@ -2,14 +2,24 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from befund.core.datasets import Edition, StoredVersion
+from befund.contract import JobState, JudgeCalibration, Usage
+from befund.core.datasets import Edition, Selection, StoredVersion
+from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
+from befund.core.judged import Judged
+from befund.core.judging import Item
 from befund.core.runs import Identity, Record, Run
+
+CallOutcome = Literal[
+    "ok", "unusable", "truncated", "refused", "context_exceeded", "rejected", "limited", "unavailable", "cancelled"
+]
+"""How one request to a model ended; `rejected`: the endpoint does not take it as it is; `cancelled`: the deadline
+passed, or nobody waits for it any more."""
 
 Vectors = NDArray[np.float32]
 """One row a text."""
@@ -241,12 +251,17 @@ class RunWrite(Struct, frozen=True, kw_only=True):
 
 
 class Store(Protocol):
-    """Data sets and runs. What a call wrote is safe when the call returns.
+    """Data sets, runs and jobs. What a call wrote is safe when the call returns.
 
     Every method raises DependencyError `store-unavailable` where the store does not answer. References to data sets
     are `name` (its newest version), `name@HASH` or `name@PREFIX`; one that names nothing is NotFoundError
     `unknown-dataset`, an unknown run NotFoundError `unknown-run`.
     """
+
+    @property
+    def jobs(self) -> "JobQueue":
+        """Its jobs."""
+        ...
 
     async def open(self) -> None:
         """Make ready: connect, bring the tables up to date."""
@@ -276,6 +291,14 @@ class Store(Protocol):
         """The version of this hash, whatever it is called."""
         ...
 
+    async def selection(self, reference: str, question_ids: Sequence[str]) -> Selection:
+        """Some questions of one data set version; ids it does not have are passed over."""
+        ...
+
+    async def selection_of_version(self, version: str, question_ids: Sequence[str]) -> Selection:
+        """The same of the version of this hash, whatever it is called."""
+        ...
+
     async def delete_dataset(self, reference: str) -> DatasetRemoved:
         """Take a name from all of its versions, or from a fixed one; what no run needs is deleted."""
         ...
@@ -302,7 +325,8 @@ class Store(Protocol):
     async def records(self, run: Run, *, after: int | None = None, limit: int) -> list[Record]:
         """Records of so many questions of a run, in the order of the data set, from behind a position.
 
-        None any more where the run was deleted or begun anew.
+        Raises:
+            NotFoundError: The run was deleted, or begun anew, and nothing is left behind that position.
         """
         ...
 
@@ -322,6 +346,181 @@ class Store(Protocol):
         """How often the test split of a data set was measured."""
         ...
 
+    async def put_calibration(self, name: str, fingerprint: str, found: Mapping[str, JudgeCalibration]) -> None:
+        """Keep how a judge agrees with people, by dimension, in place of what has this name."""
+        ...
+
+    async def calibrations(self, fingerprints: Sequence[str]) -> dict[str, dict[str, JudgeCalibration]]:
+        """The newest calibration of each of these judges that has one."""
+        ...
+
     async def prune(self, *, before: datetime) -> int:
         """Delete the runs whose last write is older; how many these were."""
+        ...
+
+
+class NewJob(Struct, frozen=True, kw_only=True):
+    """A job to be stored; `key` and `request` (a hash) tell a repetition of what the caller sent before."""
+
+    id: str
+    caller: str
+    key: str | None
+    request: str
+    about: JobAbout
+    items: Sequence[bytes]
+
+
+class JobQueue(Protocol):
+    """Work in the background, which outlives the process that does it.
+
+    Every method raises DependencyError `store-unavailable` where the store does not answer; those that name a job
+    NotFoundError `unknown-job`.
+    """
+
+    async def put(self, new: NewJob) -> Job:
+        """Store a job; the same request with the same key again gives the job that there is.
+
+        Raises:
+            ContradictionError: The key came with another request before.
+        """
+        ...
+
+    async def job(self, job_id: str) -> Job:
+        """One job."""
+        ...
+
+    async def items(self, job_id: str) -> list[JobItem]:
+        """Its answers, in order, with what is known of them."""
+        ...
+
+    async def take(self, owner: str) -> Job | None:
+        """The oldest job nobody works on, which is the owner's for a while; None where there is none."""
+        ...
+
+    async def keep(self, job_id: str, owner: str) -> bool:
+        """Go on holding a job; whether it is still the owner's, and still wanted."""
+        ...
+
+    async def release(self, job_id: str, owner: str) -> None:
+        """Let another one go on with a job."""
+        ...
+
+    async def put_result(self, job_id: str, place: int, result: bytes, *, failed: bool, cost: float) -> None:
+        """Keep what came of one answer, in US dollars what it cost; the first that comes stays."""
+        ...
+
+    async def end(self, job_id: str, state: JobState, outcome: bytes | None) -> Job:
+        """End a job, unless it has ended; what was to be judged is deleted."""
+        ...
+
+    async def counts(self) -> JobCounts:
+        """How many jobs there are."""
+        ...
+
+    async def prune(self, *, before: datetime) -> int:
+        """Delete the jobs that ended before; how many these were."""
+        ...
+
+
+class Judge(Protocol):
+    """Looks at answers. A judge that fails raises; another one never takes its place unasked."""
+
+    @property
+    def name(self) -> str:
+        """Its configured name."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The model it asks; None for rules, and where it asks several."""
+        ...
+
+    @property
+    def rubric(self) -> str | None:
+        """The version of its rubric; None for rules."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with everything that can change a verdict, as `sha256:...`."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many items it makes sense to have with it at the same time."""
+        ...
+
+    async def judge(self, item: Item, *, sample: int = 0, use_cache: bool = True) -> Judged:
+        """Judge one answer.
+
+        Args:
+            item: The answer, with all that may be looked at.
+            sample: Which of several independent samples; a judge without chance gives the same for each.
+            use_cache: Whether an earlier result for exactly the same may be given.
+
+        Raises:
+            JudgeUnusableError: What it says cannot be used, also not on asking again.
+            JudgeUnavailableError: It is down or limits us.
+            JudgeDeadlineError: It did not answer in time.
+        """
+        ...
+
+    async def ready(self) -> None:
+        """Return if it can be asked.
+
+        Raises:
+            JudgeUnavailableError: It has been failing and is left alone for a while.
+        """
+        ...
+
+
+class Judges(Protocol):
+    """Every configured judge."""
+
+    def named(self, name: str) -> Judge:
+        """The judge of this name; `default` is the one that judges where a request names none.
+
+        Raises:
+            ContradictionError: `unknown-judge`.
+        """
+        ...
+
+    def label(self, name: str) -> str | None:
+        """The configured name that is meant; None where there is no such judge."""
+        ...
+
+
+class Cache(Protocol):
+    """Remembers what was worked out before. It may forget at any time."""
+
+    async def get(self, key: str) -> bytes | None:
+        """What was put under this key, if it is still held."""
+        ...
+
+    async def put(self, key: str, value: bytes) -> None:
+        """Remember a value."""
+        ...
+
+
+class JudgeMeter(Protocol):
+    """Counts what judges do."""
+
+    def called(self, outcome: CallOutcome, *, judge: str, model: str, seconds: float) -> None:
+        """One request to a model ended."""
+        ...
+
+    def used(self, usage: Usage, *, judge: str, model: str) -> None:
+        """One reply used so much; a part that is None is counted as unknown."""
+        ...
+
+    def retried(self, judge: str) -> None:
+        """A request is sent once more for the same answer."""
+        ...
+
+    def looked_up(self, *, found: bool) -> None:
+        """The cache was asked."""
+        ...
+
+    def in_flight(self, change: int) -> None:
+        """One request more (1) or less (-1) is under way."""
         ...

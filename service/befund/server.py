@@ -69,3 +69,4 @@ class _Server(uvicorn.Server):
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
         self.should_exit = True
+        self.config.app.ending.begun = True  # type: ignore[union-attr] # ours

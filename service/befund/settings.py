@@ -15,6 +15,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
+from befund import judge_settings
+from befund.core.configured import Judges
+
 PREFIX = "BEFUND_"
 MIB = 1024 * 1024
 
@@ -91,6 +94,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         log_level: Lowest level logged.
         log_content: Whether question, answer and chunk text, and error texts that may quote them, are logged.
         log_questions: One line per question for small requests only (`summary`), or always (`all`).
+        judges: Who judges answers.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", 8080))
@@ -111,6 +115,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_level: LogLevel = "info"
     log_content: bool = False
     log_questions: LogQuestions = "summary"
+    judges: Judges = Judges()
 
     def refuse_open_address(self) -> None:
         """Refuse to serve everybody who can reach this machine, unless that is said to be wanted."""
@@ -137,16 +142,21 @@ def load_settings(environ: Mapping[str, str]) -> Loaded:
     """
     variables = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     from_file = _read_file(variables["BEFUND_CONFIG"]) if variables.get("BEFUND_CONFIG") else {}
-    given = {name: (name, text) for name, text in from_file.items() if name in _READERS}
-    for name in _READERS:
+    names = (*_READERS, *judge_settings.VARIABLES)
+    given: dict[str, tuple[str, str]] = {name: (name, _as_text(from_file[name])) for name in names if name in from_file}
+    for name in names:
         variable = PREFIX + name.upper()
         if variable in variables:
             given[name] = (variable, variables[variable])
-    values: dict[str, Any] = {name: _read(name, label, text) for name, (label, text) in given.items()}
+    values: dict[str, Any] = {name: _read(name, *given[name]) for name in _READERS if name in given}
     if values.get("embedder"):  # without an embedder of its own the service sends nothing anywhere, key or not
         ambient = environ.get("OPENAI_API_KEY")
         values.setdefault("embedding_key", Secret(ambient) if ambient else None)
-    settings = Settings(**values)
+    try:
+        judges = judge_settings.read_judges(given, from_file, environ)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    settings = Settings(**values, judges=judges)
     unknown_variables = [name for name, value in variables.items() if not _is_known(name, value)]
     unknown_keys = [f"{name} (in BEFUND_CONFIG)" for name in from_file if name not in _READERS and name not in _LATER]
     return Loaded(settings, tuple(sorted(unknown_variables) + sorted(unknown_keys)))
@@ -190,7 +200,8 @@ def redacted(settings: Settings) -> dict[str, str]:
         "embedder": settings.embedder or "",
         "embedding_key": settings.embedding_key or "",
     }
-    return {PREFIX + name.upper(): _as_text(value) for name, value in values.items()}
+    shown = {PREFIX + name.upper(): _as_text(value) for name, value in values.items()}
+    return shown | judge_settings.described(settings.judges)
 
 
 def _key_entries(text: str) -> list[str]:
@@ -329,15 +340,10 @@ _SECRET = frozenset({"api_keys", "chroma_url", "database_url", "embedding_key", 
 _LATER = frozenset(
     [
         "config",
-        "judge_model",
-        "judge_url",
-        "judge_key",
-        "judge_concurrency",
-        "judge_deadline_seconds",
+        *judge_settings.VARIABLES,
+        *judge_settings.TABLES,
         "url",
         "api_key",
-        "judges",
-        "prices",
         "gates",
         "limits",
     ]
@@ -363,10 +369,10 @@ def _read(name: str, label: str, text: str) -> object:
         raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
 
 
-def _read_file(path: str) -> dict[str, str]:
+def _read_file(path: str) -> dict[str, Any]:
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        return {name: _as_text(value) for name, value in values.items()}
+        return {name: value if name in judge_settings.TABLES else _as_text(value) for name, value in values.items()}
     except OSError as error:
         raise SettingsError(
             f"BEFUND_CONFIG: {path!r} cannot be read ({error.strerror}); it should be a TOML file"

@@ -6,8 +6,9 @@ stages named here. Nothing a caller sends becomes a label.
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TextIO, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, TextIO, cast, get_args
 
 import msgspec
 import structlog
@@ -24,8 +25,13 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from befund.contract import QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.contract import JobState, Judgment, QuestionResult, RetrieveEvalResponse, RetrieveTimings
+from befund.core.configured import RULES, Judges, ModelJudge
+from befund.core.jobs import JobCounts
+from befund.core.judge_tasks import ACL_LEAK, Outcome
 from befund.core.runs import Figures
+from befund.core.voting import DIMENSIONS
+from befund.judge_metrics import JudgeMetrics
 from befund.log_lines import LogLines
 from befund.settings import LogLevel, LogQuestions
 
@@ -39,6 +45,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 """Litestar adds the charset to every text."""
 
+VERDICTS = ("true", "false", "abstained", "not_evaluable", "failed")
 LOGGED_ONE_BY_ONE = 100
 """Up to so many questions are logged a line each unless every question is to be."""
 
@@ -47,7 +54,7 @@ Log = Callable[..., object]
 
 _HTTP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _STAGE_SECONDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
-_QUIET_LOGGERS = ("aiosqlite", "alembic", "chromadb", "httpx", "httpx2", "openai")
+_QUIET_LOGGERS = ("aiosqlite", "alembic", "chromadb", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
 
 
 class Metrics:
@@ -57,6 +64,7 @@ class Metrics:
         version: The version the service reports.
         routes: Route templates with the methods and the success status of each.
         callers: Names of the configured keys.
+        judges: Which judges there are.
         dropped_log_lines: Gives how many log lines could not be written.
         runs: Names of the runs whose figures are shown.
     """
@@ -67,6 +75,7 @@ class Metrics:
         version: str,
         routes: Iterable[tuple[str, str, int]],
         callers: Iterable[str],
+        judges: Judges | None = None,
         dropped_log_lines: Callable[[], int] = lambda: 0,
         runs: Iterable[str] = (),
     ) -> None:
@@ -93,9 +102,21 @@ class Metrics:
             buckets=_STAGE_SECONDS,
             registry=self.registry,
         )
+        self._judgments = Counter(
+            "befund_judgments",
+            "Verdicts by judge and dimension; those not reached say why.",
+            ("judge", "dimension", "verdict", "caller"),
+            registry=self.registry,
+        )
+        self._jobs = Gauge("befund_jobs", "Jobs that are kept, by state.", ("state",), registry=self.registry)
+        self._oldest_job = Gauge(
+            "befund_queue_oldest_job_age_seconds",
+            "How long the oldest job that nobody works on has waited.",
+            registry=self.registry,
+        )
         self._acl_leaks = Counter(
             "befund_acl_leaks",
-            "Evaluated questions for which a chunk was retrieved that their role may not read.",
+            "Evaluated questions whose role may not read a chunk that was retrieved, or given to the generator.",
             registry=self.registry,
         )
         self._runs = frozenset(runs)
@@ -107,7 +128,9 @@ class Metrics:
         )
         build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
         build_info.labels(version).set(1)
-        self._start_at_zero(routes, callers)
+        judges = judges or Judges()
+        self.judges = JudgeMetrics(self.registry, [judge for judge in judges.every if isinstance(judge, ModelJudge)])
+        self._start_at_zero(routes, (ANONYMOUS, *callers), (RULES, *(judge.name for judge in judges.every)))
 
     def http_request(self, *, route: str, method: str, status: int, caller: str, seconds: float) -> None:
         """Count one answered request."""
@@ -120,6 +143,26 @@ class Metrics:
             if milliseconds is not None:
                 self._retrieval_duration.labels(stage).observe(milliseconds / 1000)
         self._acl_leaks.inc(_questions_with_leak(response))
+
+    def judged(self, judgment: Judgment, *, caller: str) -> None:
+        """Count one judgment, and its access leak."""
+        for dimension in DIMENSIONS:
+            verdict: bool | None = getattr(judgment, dimension)
+            status: str = getattr(judgment.status, dimension)
+            label = status if verdict is None else str(verdict).lower()
+            self._judgments.labels(judgment.judge.name, dimension, label, caller).inc()
+        self._acl_leaks.inc(ACL_LEAK in judgment.flags)
+
+    def not_judged(self, judge: str, *, caller: str) -> None:
+        """Count one answer that got no judgment."""
+        for dimension in DIMENSIONS:
+            self._judgments.labels(judge, dimension, "failed", caller).inc()
+
+    def jobs(self, counts: JobCounts) -> None:
+        """Show how many jobs there are."""
+        for state in get_args(JobState):
+            self._jobs.labels(state).set(counts.by_state.get(state, 0))
+        self._oldest_job.set(counts.oldest_seconds)
 
     def run_measured(self, figures: Figures) -> None:
         """Show the figures of a run, if it is one of those to be shown, at the cutoffs that are shown."""
@@ -135,8 +178,12 @@ class Metrics:
         """Everything in the Prometheus text format."""
         return generate_latest(self.registry)
 
-    def _start_at_zero(self, routes: Iterable[tuple[str, str, int]], callers: Iterable[str]) -> None:
-        names = (ANONYMOUS, *callers)
+    def _start_at_zero(
+        self, routes: Iterable[tuple[str, str, int]], names: Sequence[str], judges: Sequence[str]
+    ) -> None:
+        self.jobs(JobCounts({}, 0.0))
+        for judge, dimension, verdict, caller in product(judges, DIMENSIONS, VERDICTS, names):
+            self._judgments.labels(judge, dimension, verdict, caller)
         for route, method, success in routes:
             for status in (success, 500):
                 self._http_duration.labels(route, method, status)
@@ -172,6 +219,37 @@ class Telemetry(Struct, frozen=True):
         self.metrics.retrieval(response)
         log = structlog.get_logger().info
         log_retrieval(log, response, log_questions=self.log_questions, request=request, latency_ms=latency_ms)
+
+    def judged(
+        self,
+        outcomes: Sequence[Outcome],
+        *,
+        judge: str | None,
+        run: str | None,
+        caller: str,
+        request: Mapping[str, object],
+    ) -> None:
+        """Count judged answers and log them: a line each, or one for all where they are many.
+
+        Args:
+            outcomes: What came of the answers.
+            judge: Who judged; None where there is no such judge.
+            run: Where they are kept.
+            caller: Who asked.
+            request: What identifies the request: its id, trace and endpoint.
+        """
+        for outcome in outcomes:
+            if outcome.judgment is None and judge is not None:
+                self.metrics.not_judged(judge, caller=caller)
+            elif outcome.judgment is not None:
+                self.metrics.judged(outcome.judgment, caller=caller)
+        log = structlog.get_logger().info
+        if self.log_questions == "all" or len(outcomes) <= LOGGED_ONE_BY_ONE:
+            for outcome in outcomes:
+                log("evaluated", **request, run=run, **_outcome_fields(outcome))
+        else:
+            failed = sum(outcome.judgment is None for outcome in outcomes)
+            log("evaluated", **request, run=run, judge=judge, questions=len(outcomes), failed=failed)
 
 
 def method_label(method: str) -> str:
@@ -257,6 +335,30 @@ def _question_fields(question: QuestionResult) -> dict[str, object]:
         "excluded": question.excluded,
         "first_relevant_rank": question.first_relevant_rank,
         "acl_leaks": question.acl_leaks,
+    }
+
+
+def _outcome_fields(outcome: Outcome) -> dict[str, object]:
+    """Ids, verdicts and figures of one judged answer; no text."""
+    sent = outcome.task.sent if outcome.task else None
+    fields: dict[str, object] = {
+        "question_id": sent.question_id if sent else None,
+        "context": [chunk.id for chunk in sent.context] if sent and sent.context is not None else None,
+    }
+    if outcome.judgment is None:
+        return {**fields, "problem": outcome.error.code if outcome.error else None}
+    judgment = outcome.judgment
+    return {
+        **fields,
+        "judgment_id": judgment.id,
+        **{dimension: getattr(judgment, dimension) for dimension in DIMENSIONS},
+        "observed_behavior": judgment.observed_behavior,
+        "flags": judgment.flags,
+        "judge": judgment.judge.name,
+        "judge_fingerprint": judgment.judge.fingerprint,
+        "input_tokens": judgment.usage.input_tokens,
+        "output_tokens": judgment.usage.output_tokens,
+        "latency_ms": round(judgment.latency_ms, 3),
     }
 
 

@@ -33,7 +33,8 @@ async def too_much() -> None:
 
 
 def connect_to(settings: Settings | None = None, **options: Any) -> httpx.AsyncClient:
-    app: Any = create_app(settings or Settings(), routes=[fail, too_much], **{"checks": [], **options})
+    routes = [fail, too_much, *options.pop("routes", ())]
+    app: Any = create_app(settings or Settings(), routes=routes, **{"checks": [], **options})
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
 
 

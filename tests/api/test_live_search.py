@@ -273,6 +273,55 @@ async def test_a_filter_narrows_the_search(live: Live) -> None:
     assert "and the filter leaves out some" in findings(answer)["FEWER_THAN_TOP_K"]["message"]
 
 
+async def test_a_filter_by_role_looks_into_the_list(live: Live) -> None:
+    roles: Metadata = {"keys": {"roles": ["staff", "member"]}, "plans": {"roles": ["staff"]}}
+    async with live(metadata=roles) as client:
+        answer = await ask(client, body(WEBHOOKS, retrieval={"where": {"roles": {"$contains": "member"}}}))
+    assert answer["per_question"][0]["retrieved"] == ["keys"]
+
+
+async def test_a_filter_cannot_compare_texts(live: Live) -> None:
+    async with live(metadata={"keys": {"valid_from": "2026-05-01"}}) as client:
+        document = await refused(client, body(retrieval={"where": {"valid_from": {"$gte": "2026-01-01"}}}))
+    assert document["type"] == "/problems/bad-filter"
+
+
+async def test_a_filter_that_no_chunk_passes_is_said_as_such(live: Live) -> None:
+    async with live(metadata={"keys": {"version": 3}}) as client:
+        answer = await ask(client, body(retrieval={"where": {"verison": 3}}))
+    assert findings(answer)["NOTHING_FOUND"]["message"] == (
+        'Nothing came back for any question: no chunk passes the filter {"verison":3}; check its field names and '
+        "values."
+    )
+    assert "FEWER_THAN_TOP_K" not in findings(answer)
+
+
+async def test_a_mapping_of_another_chunking_is_noticed(live: Live) -> None:
+    fits = {**WEBHOOKS, "relevant": {}, "evidence": [{"id": "E1", "quote": "retried for\n72 hours"}]}
+    not_here = {**KEY_SCOPE, "relevant": {}, "evidence": [{"id": "E2", "quote": "the scope ingest"}]}
+    dataset = {"questions": [fits, not_here], "evidence_mapping": {"E1": ["webhooks"], "E2": ["plans"]}}
+    async with live() as client:
+        answer = await ask(client, body(dataset=dataset))
+        dataset["evidence_mapping"] = {"E1": ["webhooks"], "E2": ["keys"]}
+        mapped = await ask(client, body(dataset=dataset))
+    assert findings(answer)["MAPPING_ELSEWHERE"] == {
+        "code": "MAPPING_ELSEWHERE",
+        "message": "Quotes do not stand in the chunks they are mapped to (1 of 2 looked at): the mapping does not fit "
+        "this collection. `befund dataset map` makes one that does.",
+        "questions": ["Q2"],
+    }
+    assert "MAPPING_ELSEWHERE" not in findings(mapped)
+
+
+async def test_a_hundred_mapped_chunks_are_looked_at_and_no_more(live: Live) -> None:
+    evidence = [{"id": f"E{number}", "quote": "nowhere"} for number in range(150)]
+    question = {**WEBHOOKS, "relevant": {}, "evidence": evidence}
+    mapping = {each["id"]: ["webhooks"] for each in evidence}
+    async with live() as client:
+        answer = await ask(client, body(dataset={"questions": [question], "evidence_mapping": mapping}))
+    assert "(100 of 100 looked at)" in findings(answer)["MAPPING_ELSEWHERE"]["message"]
+
+
 async def test_only_selected_questions_are_searched_for(live: Live) -> None:
     blank = {"id": "Q9", "question": " ", "split": "dev"}
     async with live() as client:

@@ -3,7 +3,10 @@ from typing import Any
 
 import httpx
 import pytest
+from litestar import get
 
+from befund.api.auth import needs
+from befund.core.errors import BefundError, JudgeDeadlineError, JudgeUnavailableError, JudgeUnusableError
 from befund.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -89,3 +92,26 @@ async def test_too_little_memory_is_503_and_logged_once(
     assert answer.headers["retry-after"] == "10"
     assert [line["error"] for line in logged() if line["event"] == "failed"] == ["MemoryError"]
     assert (await client.get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "title", "retry_after"),
+    [
+        (JudgeUnusableError("judge-refused", "It refused."), 502, "The judge gave no usable answer", None),
+        (JudgeUnavailableError("judge-limited", "Wait.", retry_after=7), 503, "The judge is not available", "7"),
+        (JudgeDeadlineError("judge-deadline", "Too late."), 504, "The judge did not answer in time", None),
+    ],
+    ids=["502", "503", "504"],
+)
+async def test_a_judge_that_fails_is_a_problem_that_says_how(
+    connect: Callable[..., httpx.AsyncClient], error: BefundError, status: int, title: str, retry_after: str | None
+) -> None:
+    @get("/judged", opt=needs("read"), sync_to_thread=False)
+    def judged() -> None:
+        raise error
+
+    answer = await connect(routes=[judged]).get("/judged")
+    assert answer.status_code == status
+    assert answer.headers.get("retry-after") == retry_after
+    assert (answer.json()["type"], answer.json()["title"]) == (f"/problems/{error.code}", title)
+    assert answer.json()["detail"] == error.detail

@@ -297,7 +297,15 @@ async def test_records_are_given_by_page(kept: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["/runs?limit=0", "/runs?limit=501", "/runs?limit=x", "/runs?cursor=x", "/runs/main?limit=1001"]
+    "query",
+    [
+        "/runs?limit=0",
+        "/runs?limit=501",
+        "/runs?limit=x",
+        "/runs?cursor=x",
+        "/runs?cursor=١-١",
+        "/runs/main?limit=1001",
+    ],
 )
 async def test_a_page_that_cannot_be_is_400(kept: httpx.AsyncClient, query: str) -> None:
     await refused(kept.get(query), 400, "malformed-request")
@@ -382,6 +390,24 @@ async def test_texts_of_a_bundle_are_left_out_where_none_are_kept(
         lambda bundle: b"[" * 100_000,
         lambda bundle: bundle + b"\xff",
         lambda bundle: re.sub(rb'("created":"[^"]*)Z"', rb'\1"', bundle),
+        lambda bundle: re.sub(rb'"created":"[^"]*"', b'"created":"0001-01-01T00:00:00+14:00"', bundle),
+        lambda bundle: re.sub(rb'"created":"[^"]*"', b'"created":"9999-12-31T23:59:59-14:00"', bundle),
+        lambda bundle: re.sub(rb'"hash":"sha256:[0-9a-f]{2}', b'"hash":"sha256:00', bundle, count=1),
+        lambda bundle: bundle.replace(b'"befund_bundle":1', b'"befund_bundle":1,"more":1'),
+        lambda bundle: bundle.replace(b'"config":{', b'"config":{"x":"' + b"y" * 300_000 + b'",'),
+        lambda bundle: bundle.replace(b'"level":"chunk"', b'"level":"page"'),
+        lambda bundle: bundle.replace(b'"level":"chunk"', b'"level":"chunk","more":1'),
+        lambda bundle: bundle.replace(b'"level":"chunk"', b'"level":"evidence"'),
+        lambda bundle: bundle.replace(b'"hit_rate@1"', b'"hit_rate@x"'),
+        lambda bundle: bundle.replace(b'"hit_rate@1"', b'"hit_rate@01"'),
+        lambda bundle: bundle.replace(b'"mrr@3":0.5', b'"mrr@3":5.0', 1),
+        lambda bundle: bundle.replace(b'"mrr@3":0.5', b'"mrr@3":0.5000001', 1),
+        lambda bundle: bundle.replace(b'"mrr@3":0.5', b'"mrr@3":null', 1),
+        lambda bundle: bundle.replace(b'"first_relevant_rank":2', b'"first_relevant_rank":-1', 1),
+        lambda bundle: bundle.replace(b'"c3":1.0', b'"c4":1.0'),
+        lambda bundle: bundle.replace(b'"excluded":null', b'"excluded":"ground_truth"', 1),
+        lambda bundle: bundle.replace(b'"metrics":{}', b'"metrics":{"mrr@1":1.0}'),
+        lambda bundle: bundle.replace(b'"acl_leaks":["c5"', b'"acl_leaks":["c6"'),
     ],
 )
 async def test_a_damaged_bundle_is_refused_and_nothing_of_it_stored(
@@ -391,6 +417,113 @@ async def test_a_damaged_bundle_is_refused_and_nothing_of_it_stored(
     bundle = (await kept.get("/runs/main/bundle")).content
     await refused(kept.put("/runs/copy/bundle", content=damage(bundle)), 422, "bundle-damaged")
     await refused(kept.get("/runs/copy"), 404, "unknown-run")
+
+
+async def test_a_figure_that_does_not_follow_from_its_ranking_is_named(kept: httpx.AsyncClient) -> None:
+    await measure(kept)
+    bundle = (await kept.get("/runs/main/bundle")).content.replace(b'"ndcg@3":0.', b'"ndcg@3":0.9', 1)
+    document = await refused(kept.put("/runs/copy/bundle", content=bundle), 422, "bundle-damaged")
+    assert "ndcg@3 of question 'Q1' is 0.9" in document["detail"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"relevance_level": 2, "gain": "exp2"},
+        {"metrics": ["bpref", "judged", "r_precision", "f1"], "index_chunk_ids": ["c3"]},
+        {"per_question": False, "retrieval": {"rankings": {"Q1": ["c1", "c1", "c9"], "Q3": ["c1"]}}},
+        {
+            "level": "evidence",
+            "dataset": {
+                "questions": [
+                    {"id": "Q1", "question": "?", "evidence": [{"id": "E1", "relevance": 2}, {"id": "E2"}]},
+                    {"id": "Q2", "question": "?", "evidence": [{"id": "E3"}]},
+                    {"id": "Q3", "question": "?", "relevant": ["c1"], "non_relevant": ["c2"]},
+                ],
+                "evidence_mapping": {"E1": ["c0", "c1"], "E2": ["c2", "c5"]},
+            },
+        },
+    ],
+)
+async def test_a_bundle_comes_back_however_it_was_measured(kept: httpx.AsyncClient, changes: dict[str, Any]) -> None:
+    assert (await measure(kept, **changes)).status_code == 200
+    bundle = (await kept.get("/runs/main/bundle")).content
+    assert (await kept.put("/runs/copy/bundle", content=bundle)).status_code == 200
+    assert (await kept.get("/runs/copy/bundle")).content == bundle.replace(b'"name":"main"', b'"name":"copy"')
+
+
+async def test_a_bundle_that_lies_about_gold_does_not_stay_under_the_name_of_a_true_data_set(
+    serve_kept: Callable[..., Any], tmp_path: Path
+) -> None:
+    here, there = await serve_kept(store_content="ids"), await serve_kept(data_dir=tmp_path / "there")
+    without = await serve_kept(data_dir=tmp_path / "without", store_content="ids")
+    false = [QUESTIONS[0], {"id": "Q2", "question": "Another?", "relevant": ["c9"]}, QUESTIONS[2]]
+    await measure(here, run="true")
+    await measure(here, run="false", dataset={"questions": false})
+    true, lie = [(await here.get(f"/runs/{run}/bundle")).content for run in ("true", "false")]
+    for before, now in zip(
+        re.findall(rb"sha256:[0-9a-f]{64}", lie), re.findall(rb"sha256:[0-9a-f]{64}", true), strict=True
+    ):
+        lie = lie.replace(before, now)
+    for client in (there, without):
+        put = await client.put("/runs/lie/bundle", content=lie)
+        assert put.status_code == 200, put.text
+        await client.put("/datasets/mine", json={"questions": QUESTIONS})
+        answer = await measure(client, dataset="mine", retrieval={"rankings": {"Q2": ["c9"]}}, k=[1])
+        assert answer.json()["per_question"][1]["relevant"] == ["c3"]
+        assert (await client.get("/datasets/mine")).json()["questions"][1]["non_relevant"] == ["c9"]
+
+
+async def test_a_run_stored_with_what_no_longer_passes_can_be_listed_and_read(
+    kept: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    await measure(kept)
+    connection = sqlite3.connect(tmp_path / "data" / "befund.sqlite")
+    connection.execute("UPDATE runs SET created = -62135647200000000, updated = 300000000000000000")
+    connection.execute("""UPDATE results SET json = replace(CAST(json AS TEXT), 'hit_rate@1"', 'hit_rate@x"')""")
+    connection.execute("""UPDATE results SET json = replace(CAST(json AS TEXT), '"mrr@3":0.5', '"mrr@3":5.0')""")
+    connection.execute("UPDATE results SET json = CAST(json AS BLOB)")
+    connection.commit()
+    connection.close()
+    listed = (await kept.get("/runs")).json()["runs"][0]
+    assert (listed["created"], listed["updated"]) == ("0001-01-02T00:00:00Z", "9999-12-30T00:00:00Z")
+    metrics = (await kept.get("/runs/main")).json()["metrics"]
+    assert "hit_rate@x" not in metrics
+    assert metrics["mrr@3"]["unscored"] == 2
+
+
+async def test_a_run_begun_anew_while_it_is_read_is_read_whole(kept: httpx.AsyncClient) -> None:
+    await measure(kept)
+
+    async def begin_anew() -> None:
+        for i in range(12):
+            await measure(kept, replace_run=True, config={"turn": i})
+
+    async def read(path: str, records: Callable[[httpx.Response], int]) -> None:
+        for _ in range(40):
+            answer = await kept.get(path)
+            assert answer.status_code == 503 or records(answer) == 3
+
+    await asyncio.gather(begin_anew(), read("/runs/main", lambda answer: len(answer.json()["records"])))
+
+
+async def test_to_begin_a_run_anew_takes_the_scope_that_deletes(serve_kept: Callable[..., Any]) -> None:
+    client = await serve_kept(api_keys=parse_api_keys("ci:one=evaluate,ops:two=evaluate+admin"))
+    body = request(replace_run=True)
+    sent = client.post("/retrieve-eval", json=body, headers={"x-api-key": "one"})
+    document = await refused(sent, 403, "forbidden")
+    assert "replace_run deletes what is stored, and the key 'ci' lacks the scope 'admin'" in document["detail"]
+    assert (await client.post("/retrieve-eval", json=body, headers={"x-api-key": "two"})).status_code == 200
+
+
+async def test_what_the_service_knows_of_the_configuration_wins(kept: httpx.AsyncClient) -> None:
+    said = {"dataset": {"questions": "sha256:0", "owner": "me"}, "software": {"befund": "0", "rag": "7"}}
+    first = (await measure(kept, config=said)).json()["config"]
+    plain = (await measure(kept, run=None)).json()["config"]
+    assert first["dataset"] == plain["dataset"] | {"owner": "me"}
+    assert first["software"] == plain["software"] | {"rag": "7"}
+    document = await refused(measure(kept, config={"software": "rag 7"}), 422, "config-key-taken")
+    assert document["errors"][0]["pointer"] == "/config/software"
 
 
 async def test_a_bundle_of_a_later_format_is_said_to_be_one(kept: httpx.AsyncClient) -> None:

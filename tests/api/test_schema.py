@@ -73,6 +73,10 @@ def test_security_follows_from_the_scope(document: dict[str, Any]) -> None:
     assert document["components"]["securitySchemes"].keys() == {"bearer", "apiKey"}
 
 
+def test_a_default_that_a_function_makes_is_described(document: dict[str, Any]) -> None:
+    assert document["components"]["schemas"]["RetrieveEvalRequest"]["properties"]["k"]["default"] == [1, 3, 5, 10]
+
+
 def test_examples_are_what_the_contract_reads(document: dict[str, Any]) -> None:
     operation = document["paths"]["/retrieve-eval"]["post"]
     requests = operation["requestBody"]["content"]["application/json"]["examples"]

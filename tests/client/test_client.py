@@ -307,6 +307,11 @@ def test_both_clients_have_the_same_verbs() -> None:
             "runs",
             "ingest",
             "map_evidence",
+            "judge",
+            "judge_batch",
+            "start_judging",
+            "job",
+            "cancel_job",
         }
     )
 
@@ -325,6 +330,9 @@ def test_the_public_names_are_these() -> None:
         "DatasetLike",
         "DocumentLike",
         "FileError",
+        "JudgeBatchKeywords",
+        "JudgeItem",
+        "JudgeKeywords",
         "Loaded",
         "NotFoundError",
         "ProblemError",
@@ -336,6 +344,7 @@ def test_the_public_names_are_these() -> None:
         "RetrieveEvalKeywords",
         "Retry",
         "TransportError",
+        "read_answers",
         "read_config",
         "read_dataset",
         "read_ids",

@@ -139,10 +139,39 @@ def test_what_is_not_found_is_listed_and_nothing_at_all_is_exit_1(
     assert printed(capsys) == [
         "Evidence",
         "  found: 0 in 0 chunks",
-        "  not found: 1: E3",
         "  in another document: 1: E1 (faq)",
         "  without a quote: 1: E2",
+        "  not found: 1",
+        "    Q2 E3: Ten",
+        "  Quotes are compared with the Markdown source: markup counts, whitespace is",
+        "  folded, case is not. Copy them from it.",
     ]
+
+
+def test_a_quote_that_stands_in_many_chunks_and_an_id_with_two_quotes_are_pointed_at(
+    folder: Path, service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = {"id": "Q2", "question": "?", "evidence": [{"id": "E1", "quote": "hours"}]}
+    (folder / "set.json").write_text(json.dumps({"questions": [QUESTION, more]}))
+    service.plays(found(evidence_mapping={"E1": ["a", "b", "c", "d"]}))
+    assert main(["dataset", "map", "--dataset", "set.json", "--collection", "docs", "--url", service.url]) == 0
+    assert printed(capsys) == [
+        "Evidence",
+        "  found: 1 in 4 chunks",
+        "  of these in more than 3 chunks (a longer quote would say which): 1: E1 (4)",
+        "  one id with different quotes (the last is sought): 1: E1",
+    ]
+
+
+def test_nothing_is_written_where_nothing_was_found(
+    folder: Path, service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (folder / "set.json").read_bytes()
+    service.plays(found(missing=["E1"]))
+    asked = ["--collection", "docs", "--url", service.url, "--output", "set.json"]
+    assert main(["dataset", "map", "--dataset", "set.json", *asked]) == 1
+    assert (folder / "set.json").read_bytes() == before
+    assert printed(capsys)[-1] == "Nothing was found, so that set.json was not written."
 
 
 @pytest.mark.parametrize(
@@ -152,6 +181,7 @@ def test_what_is_not_found_is_listed_and_nothing_at_all_is_exit_1(
         (["--documents", "docs", "--max-characters", "5", "--overlap", "5"], "overlap"),
         (["--documents", "nowhere"], "nowhere is no folder"),
         (["--documents", "docs", "--output", "nowhere/x.json"], "cannot be written"),
+        (["--documents", "docs", "--output", "x.jsonl"], "x.jsonl: what is written is JSON"),
     ],
 )
 def test_a_usage_error_is_one_line_and_exit_3(

@@ -1,10 +1,11 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from befund.contract import ChunkingOptions, IngestDocument, QuotedEvidence, SkippedDocument
-from befund_client import ConflictError
+from befund_client import ConflictError, NotFoundError, read_dataset
 
 from .conftest import Ask, Reply, Service, problem
 
@@ -141,3 +142,20 @@ def test_evidence_is_mapped(service: Service, ask: Ask) -> None:
     assert answer.missing_chunks == ["gone"]
     assert service.asked[0].path == "/collections/docs/evidence-mapping"
     assert bodies(service) == [{"evidence": [{"id": "E1", "quote": "Text"}], "chunks": ["gone"]}]
+
+
+def test_the_evidence_of_a_data_set_is_mapped(ask: Ask, service: Service, tmp_path: Path) -> None:
+    evidence = [{"id": "E1", "quote": "ten devices", "document": "limits"}, {"id": "E2"}]
+    (tmp_path / "set.json").write_text(json.dumps([{"id": "Q1", "question": "?", "evidence": evidence}]))
+    loaded = read_dataset(tmp_path / "set.json")
+    for given in (loaded, loaded.value):
+        service.plays(Reply(404, problem(404, "There is none.")))
+        with pytest.raises(NotFoundError):
+            ask("map_evidence", "docs", given)
+        assert json.loads(service.asked[-1].body) == {"evidence": evidence[:1]}
+
+
+@pytest.mark.parametrize("given", [["E1"], [{"id": "E1"}], 7])
+def test_what_is_no_evidence_is_said(ask: Ask, given: Any) -> None:
+    with pytest.raises(TypeError, match="evidence is a data set or a list of QuotedEvidence"):
+        ask("map_evidence", "docs", given)

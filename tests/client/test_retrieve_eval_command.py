@@ -70,7 +70,7 @@ def test_a_report_reads_at_eighty_columns(files: Path, service: Service, capsys:
                     result("Q3", first_relevant_rank=None, retrieved=[]),
                     result("Q90", first_relevant_rank=None, excluded="behavior"),
                 ],
-                slices={"billing": {"n": 4, "metrics": {"hit_rate@10": SURE}}},
+                slices={tag: {"n": n, "metrics": {"hit_rate@10": SURE}} for tag, n in (("billing", 5), ("eu", 4))},
                 findings=[
                     {"code": "SMALL_SAMPLE", "message": "One question is worth 8.3 points.", "questions": ["Q7"]}
                 ],
@@ -87,7 +87,7 @@ def test_a_report_reads_at_eighty_columns(files: Path, service: Service, capsys:
         "20 questions: 12 measured, 3 excluded",
         "  behavior: not to be answered        2  Q90, Q91",
         "  mapping: evidence maps to no chunk  1  Q92",
-        "  without a ranking: 0                1  Q5",
+        "  without a ranking, scored 0         1  Q5",
         "  ranked, not in the set              3",
         "",
         "Metrics",
@@ -104,17 +104,24 @@ def test_a_report_reads_at_eighty_columns(files: Path, service: Service, capsys:
         "  Q3  Question number 3?",
         "    nothing came back",
         "",
-        "Slices",
-        "  tag       n   hit_rate@10",
-        "  ─────────────────────────",
-        "  billing   4         0.500",
-        "",
         "Findings",
         "  SMALL_SAMPLE  One question is worth 8.3 points.",
         "    Q7",
         "",
+        "Slices",
+        "  tag       n   hit_rate@10",
+        "  ─────────────────────────",
+        "  billing   5         0.500",
+        "  not shown: 1 tag with fewer than 5 questions (--json lists all)",
+        "",
         "Stored as run main",
     ]
+
+
+def test_a_report_by_evidence_says_so(files: Path, service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    service.plays(Reply(body=measured(metrics={"hit_rate@1": SURE})))
+    assert retrieve_eval("--url", service.url, "--level", "evidence") == 0
+    assert "Metrics by evidence" in capsys.readouterr().out.splitlines()
 
 
 def test_every_option_is_sent(files: Path, service: Service, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +220,7 @@ def test_hundreds_of_exclusions_and_long_ids_are_shortened(
     long = "start-" + "x" * 500 + "-end"
     excluded = {"behavior": [long, *(f"Q{n}" for n in range(500))], "ground_truth": [], "mapping": [], "index": None}
     missed = [result(f"{n}-{long}", first_relevant_rank=None, retrieved=[long]) for n in range(300)]
-    tags = {f"{n}-{long}": {"n": 1, "metrics": {"mrr@10": SURE}} for n in range(300)}
+    tags = {f"{n}-{long}": {"n": 5, "metrics": {"mrr@10": SURE}} for n in range(300)}
     service.plays(Reply(body=measured(questions=COUNTS | {"excluded": excluded}, per_question=missed, slices=tags)))
     retrieve_eval("--url", service.url)
     lines = capsys.readouterr().out.splitlines()
@@ -221,6 +228,7 @@ def test_hundreds_of_exclusions_and_long_ids_are_shortened(
     assert len(lines) < 110
     assert any("and 493 more" in line for line in lines)
     assert "  and 280 more (--json lists all)" in lines
+    assert "  and 280 more tags (--json lists all)" in lines
 
 
 def test_many_cutoffs_are_split_into_tables(files: Path, service: Service, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from befund.cli import main
 from befund.contract import Dataset, Question
 from befund_client import ConflictError, NotFoundError
 
@@ -133,3 +134,15 @@ def test_a_run_that_differs_is_a_conflict_unless_it_is_replaced(ask: Ask, servic
     with pytest.raises(ConflictError):
         ask("import_run", "main", b"{}", replace_run=True)
     assert service.asked[0].path == "/runs/main/bundle?replace_run=true"
+
+
+def test_a_shown_run_says_its_level_what_it_left_out_and_nothing_of_intervals_it_has_not(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metrics = {"mrr@1": ESTIMATE | {"ci": None, "n": 4, "attempted": 4, "method": "too_few"}}
+    service.plays(Reply(body=RUN | {"questions": 6, "metrics": metrics, "measured": {"level": "evidence"}}))
+    assert main(["runs", "show", "main", "--url", service.url]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Run main: 6 questions, 4 eligible for retrieval, 2 excluded\n")
+    assert "\nMetrics by evidence\n" in out
+    assert "interval" not in out

@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from befund.settings import load_settings
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -43,14 +45,17 @@ def test_a_command_prints_what_stands_below_it(document: Path, shell: str, text:
     assert run(shell, tmp_path) == text.strip()
 
 
-def test_the_first_answer_is_the_services(service: str) -> None:
+def questions_with_answers() -> list[tuple[str, str, str]]:
+    """The curl commands of the README: path, body, and what is shown as the answer."""
     shown = blocks(ROOT / "README.md")
-    curl = next(text for language, text in shown if language == "sh" and text.startswith("curl"))
-    answer = next(text for language, text in shown if language == "json")
-    request = re.search(r"-d '(.*)'", curl, re.DOTALL)
-    assert request is not None
-    assert "http://127.0.0.1:8080/retrieve-eval" in curl
-    got = httpx.post(f"{service}/retrieve-eval", json=json.loads(request[1]))
+    answers = (text for language, text in shown if language == "json")
+    found = [re.search(r"8080(/\S+) .*-d '(.*)'", text, re.DOTALL) for _, text in shown if text.startswith("curl")]
+    return [(curl[1], curl[2], answer) for curl, answer in zip(found, answers, strict=True) if curl]
+
+
+@pytest.mark.parametrize(("path", "body", "answer"), questions_with_answers(), ids=["/retrieve-eval", "/judge"])
+def test_the_answers_are_the_services(path: str, body: str, answer: str, service: str) -> None:
+    got = httpx.post(f"{service}{path}", json=json.loads(body), timeout=30)
     assert contains(got.json(), json.loads(answer))
 
 
@@ -70,6 +75,17 @@ def test_the_readme_example_prints_the_reciprocal_rank(service: str, capsys: pyt
 def test_links_within_the_documents_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+TOML = [(document, text) for document in DOCUMENTS for language, text in blocks(document) if language == "toml"]
+
+
+@pytest.mark.parametrize(("document", "text"), TOML, ids=[document.name for document, _ in TOML])
+def test_settings_that_are_shown_can_be_used(document: Path, text: str, tmp_path: Path) -> None:
+    file = tmp_path / "befund.toml"
+    file.write_text(text)
+    keys = {name: "k" for name in re.findall(r'key_env = "(\w+)"', text)}
+    assert load_settings({"BEFUND_CONFIG": str(file), **keys}).unknown == ()
 
 
 def contains(whole: Any, part: Any) -> bool:

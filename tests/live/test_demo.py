@@ -117,7 +117,7 @@ def test_the_figures_are_those_once_published(halves: list[str]) -> None:
 @pytest.fixture(scope="module")
 def live(printed: str) -> str:
     """What is printed of the live search."""
-    return printed.partition("3. A live search")[2].partition("What next")[0]
+    return printed.partition("3. A live search")[2].partition("4. Answers")[0]
 
 
 def test_the_live_search_is_over_the_bundled_documents(live: str) -> None:
@@ -243,3 +243,11 @@ def test_a_service_that_does_not_start_is_one_clear_line(installed: Path) -> Non
     (installed / "befund" / "app.py").write_text("raise SystemExit('the app is broken')")
     code, _, err = demo_of(installed)
     assert (code, err) == (3, "befund: the service did not start: the app is broken\n")
+
+
+def test_the_command_that_judges_prints_the_same_tables(printed: str, tmp_path: Path) -> None:
+    part = printed.partition("4. Answers")[2].partition("What next")[0]
+    command = part.partition("The same by hand:\n\n")[2].partition("\n\n")[0]
+    assert command.startswith("befund judge ")
+    tables = part[part.index("25 answers: 25 judged by rules, 0 failed") : part.index("Wrong: ")].strip()
+    assert tables in shell(command, BEFUND_DATA_DIR=str(tmp_path))

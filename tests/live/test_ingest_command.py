@@ -54,6 +54,14 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder of commands that run in this process."""
+    monkeypatch.delenv("BEFUND_URL", raising=False)
+    monkeypatch.setenv("BEFUND_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
 def text(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line.strip() for line in done.stdout.splitlines() if line.strip()]
 
@@ -103,6 +111,7 @@ def test_a_folder_goes_into_the_data_folder_where_no_service_is_named(command: C
         "Collection handbook",
         "documents: 2 added, 0 changed, 0 unchanged, 0 removed",
         "chunks: 2, cut as markdown/700/0, embedded by wordllama/l2_supercat/256",
+        "1 of 2 documents names no role: denied to every role",
     ]
     (docs / "guide" / "setup.md").unlink()
     (docs / "limits.md").write_text("# Limits\n\nTwelve devices.")
@@ -144,6 +153,7 @@ def test_another_chunking_needs_replace(command: Command, docs: Path, service: s
     done = command(*named, "--max-characters", "20")
     assert done.returncode == 3
     assert "cut as markdown/700/0; these would be as markdown/20/0" in done.stderr
+    assert "--replace" in done.stderr
     assert "markdown/20/0" in command(*named, "--max-characters", "20", "--replace").stdout
 
 
@@ -165,6 +175,17 @@ def test_a_usage_error_is_one_clear_line_and_exit_3(
     assert done.returncode == 3
     assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_an_error_without_a_service_names_the_data_folder_and_no_request(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["retrieve-eval", "--dataset", str(QUESTIONS), "--collection", "nope"]) == 3
+    assert capsys.readouterr().err == f"befund: {folder}: There is no collection 'nope'. befund ingest makes one.\n"
+    assert main(["dataset", "check", str(QUESTIONS), "--collection", "nope"]) == 3
+    assert capsys.readouterr().err == f"befund: {folder}: There is no collection 'nope'. befund ingest makes one.\n"
+    assert main(["retrieve-eval", "--dataset", "nope", "--collection", "nope"]) == 3
+    assert capsys.readouterr().err == f"befund: {folder}: There is no data set 'nope'.\n"
 
 
 def test_killed_in_the_middle_it_is_completed_by_the_next(command: Command, tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,7 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_LOG_LEVEL=info",
         "BEFUND_LOG_CONTENT=false",
         "BEFUND_LOG_QUESTIONS=summary",
+        "BEFUND_JUDGE=rules",
     ]
 
 
@@ -124,3 +126,12 @@ def test_a_usage_error_exits_with_3_since_2_says_not_measurable(capsys: pytest.C
         main(["serve", "--port", "high"])
     assert exited.value.code == 3
     assert "befund serve: argument --port: 'high' is not a port (0 to 65535)" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "befund", "config", "check"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -305,3 +305,11 @@ async def test_a_request_about_other_documents_does_not_claim_the_corpus_of_one_
     index.calls_left = None
     assert (await ingest({"D2": SHORT})).corpus is None
     assert (await ingest({"D1": LONG})).corpus is not None
+
+
+async def test_documents_without_roles_are_counted_where_others_have_some(ingest: Ingest) -> None:
+    assert (await ingest({"open": SHORT})).notes == []
+    mixed = await ingest({"closed": f"---\nroles: [staff]\n---\n{SHORT}", "nobody": f"---\nroles: []\n---\n{SHORT}"})
+    again = await ingest({"open": SHORT})
+    assert mixed.notes == again.notes == ["1 of 3 documents names no role: denied to every role"]
+    assert (await ingest({"faq": SHORT})).notes == ["2 of 4 documents name no role: denied to every role"]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import Dataset, Id, RankingEntry
+from befund.contract import Dataset, Id, JudgeItem, RankingEntry
 from befund_client._errors import FileError
-from befund_client._files import beir, json_files, tables, trec
+from befund_client._files import answers, beir, json_files, tables, trec
 from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
 from befund_client._files.source import Loaded, Source, Spot, open_source
 
@@ -18,6 +18,7 @@ __all__ = [
     "Loaded",
     "Rankings",
     "RankingsFormat",
+    "read_answers",
     "read_config",
     "read_dataset",
     "read_ids",
@@ -71,7 +72,7 @@ def read_dataset(
     place = Path(path)
     if os.path.isdir(path):
         if format not in {None, "beir"}:
-            raise FileError(place, "is a folder, which can be read as beir alone: leave out the format")
+            raise FileError(place, "is a folder, which can be read as BEIR alone: leave out the format")
         if queries is not None:
             raise FileError(place, "is a folder, which brings its queries.jsonl: leave out the queries")
         return beir.beir_dataset(place, split=split)
@@ -101,6 +102,22 @@ def read_rankings(path: FilePath, *, format: RankingsFormat | None = None) -> Lo
     loaded = _reader(RANKINGS_READERS, format, source)(source)
     if not loaded.value:
         raise source.error("holds no ranking")
+    return loaded
+
+
+def read_answers(path: FilePath) -> Loaded[list[JudgeItem]]:
+    """Read answers to be judged: JSON (a list, or `{"items": [...]}`) or JSONL; `.gz` too.
+
+    Each has an `answer`, and what belongs to it: `question`, `context`, `expected_facts`, ...; or `question_id` alone,
+    for a question of a data set. The names that ragas and deepeval use are known too.
+
+    Raises:
+        FileError: The file cannot be read as answers; it names the file, the line and what to do.
+    """
+    source = open_source(path)
+    loaded = answers.answers_in(source, lines=detect(source) == "jsonl")
+    if not loaded.value:
+        raise source.error("holds no answer")
     return loaded
 
 

@@ -168,7 +168,7 @@ def _qrels(value: object, spot: Spot, notes: Notes) -> Dataset:
 
 
 def _note_request(value: Mapping[str, object], notes: Notes) -> None:
-    left = sorted(value.keys() & OPTION_FIELDS)
+    left = sorted((value.keys() & OPTION_FIELDS) - {"index_chunk_ids"})  # these read_ids reads
     if left:
         notes.say(f"options in the file are not read: {', '.join(left)}")
     unknown = sorted(value.keys() - REQUEST_FIELDS)

@@ -9,7 +9,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,16 @@ def _inode_of_opened(file: Path) -> int:
     The driver does not get over a file it cannot open: a thread of its own fails after the event loop has ended.
     """
     with _translated():
-        sqlite3.connect(file).close()
+        is_new = not file.exists()
+        if not is_new and not file.stat().st_size:
+            raise DependencyError(
+                "store-unavailable",
+                f"The store's file {os.fspath(file)!r} is empty: put a back-up in its place, or delete it to begin "
+                "anew.",
+            )
+        with closing(sqlite3.connect(file)) as connection:
+            if is_new:
+                connection.execute("PRAGMA journal_mode=WAL")  # writes the first page: from now on it is not empty
         return file.stat().st_ino
 
 

@@ -1,7 +1,7 @@
 """The store in a SQL database: the same statements for SQLite and PostgreSQL."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from befund.adapters.database import Database
-from befund.adapters.tables import answers, measurements, names, questions, results, runs, versions
-from befund.core.datasets import Edition, KeptQuestion, StoredVersion, Version
+from befund.adapters.jobs_sql import SqlJobs
+from befund.adapters.tables import answers, calibrations, measurements, names, questions, results, runs, versions
+from befund.contract import JudgeCalibration
+from befund.core.datasets import Edition, KeptQuestion, Placed, Selection, StoredVersion, Version
 from befund.core.errors import ConflictError, NotFoundError
-from befund.core.runs import Identity, Record, Run, refuse_other
+from befund.core.runs import Identity, Record, Run, joined
 from befund.ports import Answered, DatasetRemoved, DatasetWritten, RunPage, RunWrite
 
 PORTION = 500
@@ -24,6 +26,7 @@ REMEMBERED = timedelta(days=1)
 MOST_REMEMBERED = 1_000
 SHORTEST_PREFIX = 8
 _HASH = "sha256:"
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
 class SqlStore:
@@ -41,6 +44,7 @@ class SqlStore:
         self._database = Database(place)
         self._clock = clock
         self._most_remembered = most_remembered
+        self.jobs = SqlJobs(self._database, self._now)
 
     async def open(self) -> None:
         await self._database.open()
@@ -86,10 +90,16 @@ class SqlStore:
 
     async def dataset_version(self, version: str) -> Edition:
         async with self._database.reading() as connection:
-            row = (await connection.execute(select(versions).where(versions.c.hash == version))).one_or_none()
-            if row is None:
-                raise NotFoundError("unknown-dataset", f"There is no data set version {version!r} any more.")
-            return await _edition(connection, row)
+            return await _edition(connection, await _version_row(connection, version))
+
+    async def selection(self, reference: str, question_ids: Sequence[str]) -> Selection:
+        async with self._database.reading() as connection:
+            row = (await self._named(connection, reference))[0]
+            return await _selection(connection, row, question_ids)
+
+    async def selection_of_version(self, version: str, question_ids: Sequence[str]) -> Selection:
+        async with self._database.reading() as connection:
+            return await _selection(connection, await _version_row(connection, version), question_ids)
 
     async def delete_dataset(self, reference: str) -> DatasetRemoved:
         async with self._database.writing() as connection:
@@ -145,7 +155,7 @@ class SqlStore:
             rows = await connection.execute(
                 select(results).where(*wanted).order_by(results.c.position, results.c.question_id, results.c.part)
             )
-            return [
+            held = [
                 Record(
                     question_id=row.question_id,
                     question_hash=row.question_hash,
@@ -155,6 +165,11 @@ class SqlStore:
                 )
                 for row in rows
             ]
+            if not held:  # a run that was deleted or begun anew must not pass for one that ends here
+                there = await connection.execute(select(runs.c.id).where(runs.c.id == run.key))
+                if there.one_or_none() is None:
+                    raise _unknown_run(run.name)
+            return held
 
     async def delete_run(self, name: str) -> None:
         async with self._database.writing() as connection:
@@ -186,6 +201,18 @@ class SqlStore:
         async with self._database.reading() as connection:
             query = select(measurements.c.times).where(measurements.c.dataset_name == dataset)
             return (await connection.execute(query)).scalar_one_or_none() or 0
+
+    async def put_calibration(self, name: str, fingerprint: str, found: Mapping[str, JudgeCalibration]) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(delete(calibrations).where(calibrations.c.name == name))
+            values = {"name": name, "fingerprint": fingerprint, "json": msgspec.json.encode(found)}
+            await connection.execute(insert(calibrations).values(**values, created=self._now()))
+
+    async def calibrations(self, fingerprints: Sequence[str]) -> dict[str, dict[str, JudgeCalibration]]:
+        query = select(calibrations.c.fingerprint, calibrations.c.json).order_by(calibrations.c.created)
+        async with self._database.reading() as connection:
+            rows = await connection.execute(query.where(calibrations.c.fingerprint.in_(fingerprints)))
+            return {row.fingerprint: msgspec.json.decode(row.json, type=dict[str, JudgeCalibration]) for row in rows}
 
     async def prune(self, *, before: datetime) -> int:
         async with self._database.writing() as connection:
@@ -221,11 +248,15 @@ class SqlStore:
         return fixed
 
     async def _put_version(self, connection: AsyncConnection, edition: Edition) -> tuple[int, datetime]:
-        """Store a version where it is not stored yet, or only without the texts that are given now."""
+        """Store a version where it is not stored yet, or only without the texts that are given now.
+
+        What is stored without texts may have come with a hash that nobody could verify: a verified edition takes its
+        place.
+        """
         version = edition.version
         query = select(versions.c.id, versions.c.content, versions.c.created).where(versions.c.hash == version.hash)
         row = (await connection.execute(query)).one_or_none()
-        if row is not None and (row.content == "full" or version.content == "ids"):
+        if row is not None and (row.content == "full" or not edition.verified):
             return row.id, _datetime(row.created)
         now = self._now()
         if row is None:
@@ -235,7 +266,8 @@ class SqlStore:
             ).scalar_one()
         else:
             version_id, now = row.id, row.created
-            await connection.execute(update(versions).where(versions.c.id == version_id).values(content="full"))
+            same = versions.c.id == version_id
+            await connection.execute(update(versions).where(same).values(_version_values(version)))
             await connection.execute(delete(questions).where(questions.c.version_id == version_id))
         for start in range(0, len(edition.questions), PORTION):
             await connection.execute(
@@ -256,8 +288,9 @@ class SqlStore:
     async def _write(self, connection: AsyncConnection, write: RunWrite) -> None:
         query = select(runs.c.id, runs.c.identity).where(runs.c.name == write.name).with_for_update()
         row = (await connection.execute(query)).one_or_none()
+        identity = write.identity
         if row is not None and not write.replace:
-            refuse_other(write.name, msgspec.json.decode(row.identity, type=Identity), write.identity)
+            identity = joined(write.name, msgspec.json.decode(row.identity, type=Identity), identity)
         if write.edition is not None:
             version_id, _ = await self._put_version(connection, write.edition)
         else:
@@ -277,7 +310,7 @@ class SqlStore:
                 "name": write.name,
                 "dataset_name": write.dataset_name,
                 "version_id": version_id,
-                "identity": msgspec.json.encode(write.identity),
+                "identity": msgspec.json.encode(identity),
                 "created": created,
                 "updated": now,
             }
@@ -286,7 +319,8 @@ class SqlStore:
                 await _sweep(connection)
         else:
             run_id = row.id
-            await connection.execute(update(runs).where(runs.c.id == run_id).values(updated=now))
+            changes = {"updated": now, "identity": msgspec.json.encode(identity)}
+            await connection.execute(update(runs).where(runs.c.id == run_id).values(changes))
         is_new = row is None or write.replace
         for portion in write.records:
             await _write_records(connection, run_id, portion, is_new=is_new)
@@ -308,6 +342,23 @@ async def _edition(connection: AsyncConnection, row: Row[Any]) -> Edition:
     query = select(questions.c.question_id, questions.c.hash, questions.c.json)
     found = await connection.execute(query.where(questions.c.version_id == row.id).order_by(questions.c.position))
     return Edition(_version(row).version, [KeptQuestion(*question) for question in found])
+
+
+async def _version_row(connection: AsyncConnection, version: str) -> Row[Any]:
+    row = (await connection.execute(select(versions).where(versions.c.hash == version))).one_or_none()
+    if row is None:
+        raise NotFoundError("unknown-dataset", f"There is no data set version {version!r} any more.")
+    return row
+
+
+async def _selection(connection: AsyncConnection, row: Row[Any], ids: Sequence[str]) -> Selection:
+    found: dict[str, Placed] = {}
+    columns = (questions.c.question_id, questions.c.position, questions.c.hash, questions.c.json)
+    for start in range(0, len(ids), PORTION):
+        wanted = questions.c.question_id.in_(ids[start : start + PORTION])
+        rows = await connection.execute(select(*columns).where(questions.c.version_id == row.id, wanted))
+        found.update({each.question_id: Placed(each.position, KeptQuestion(each[0], *each[2:])) for each in rows})
+    return Selection(_version(row).version, found)
 
 
 async def _write_records(connection: AsyncConnection, run_id: int, records: Sequence[Record], *, is_new: bool) -> None:
@@ -413,7 +464,9 @@ def _version_values(version: Version) -> dict[str, Any]:
 
 
 def _datetime(microseconds: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    """As it was stored; what no calendar holds, as the first or last day of ours, so that it can be listed."""
+    within = min(max(microseconds, _from_datetime(_FIRST)), _from_datetime(_LAST))
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=within)
 
 
 def _from_datetime(moment: datetime) -> int:

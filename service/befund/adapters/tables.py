@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -12,6 +13,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
 )
 
 metadata = MetaData()
@@ -97,3 +99,44 @@ answers = Table(
     Column("created", BigInteger, nullable=False, index=True),
 )
 """Answers to requests that stored something and may come again."""
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("state", String(16), nullable=False, index=True),
+    Column("caller", String(128), nullable=False),
+    Column("key", String(256)),
+    Column("request", String(71), nullable=False),
+    Column("about", LargeBinary, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("spent", Float, nullable=False),
+    Column("outcome", LargeBinary),
+    Column("owner", String(32)),
+    Column("leased_until", BigInteger, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+    UniqueConstraint("caller", "key"),
+)
+"""Work in the background. Whoever holds the lease does it; one whose lease is over is taken up by another."""
+
+job_items = Table(
+    "job_items",
+    metadata,
+    Column("job_id", String(32), ForeignKey("jobs.id"), primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("item", LargeBinary, nullable=False),
+    Column("result", LargeBinary),
+)
+
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("name", String(128), primary_key=True),
+    Column("fingerprint", String(71), nullable=False, index=True),
+    Column("json", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+"""How judges, by fingerprint, agree with people; the newest of a judge counts."""

@@ -41,6 +41,20 @@ def refuse_undeclared_routes(app: Litestar) -> None:
                 raise RuntimeError(f"{route.path} declares neither a scope nor that it is open: {handler}")
 
 
+def refuse_without_admin(exchange: Exchange, option: str) -> None:
+    """Refuse an option that deletes what others stored to a key that may not delete.
+
+    Raises:
+        Refusal: 403, naming the scope.
+    """
+    if exchange.scopes is not None and "admin" not in exchange.scopes:
+        raise Refusal(
+            403,
+            f"{option} deletes what is stored, and the key {exchange.caller!r} lacks the scope 'admin'. Use a key that "
+            f"has it, or leave out {option}.",
+        )
+
+
 class Authorizer:
     """The guard of every route. Without any key configured everybody may do everything, anonymously."""
 
@@ -54,7 +68,8 @@ class Authorizer:
         if not self._keys or scope is None:
             return
         key = self._key_of(_sent_key(connection.scope["headers"]))
-        Exchange.of(connection.scope).caller = key.name
+        exchange = Exchange.of(connection.scope)
+        exchange.caller, exchange.scopes = key.name, frozenset(key.scopes)
         if scope not in key.scopes:
             raise Refusal(403, f"The key {key.name!r} lacks the scope {scope!r}. Use a key that has it.")
 

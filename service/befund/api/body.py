@@ -23,6 +23,9 @@ MIB = 1024 * 1024
 SMALL_BODY_BYTES = 2 * MIB
 """Limit of the routes that take one item at a time."""
 
+ALSO_READS = "also_reads"
+"""Key in a route's `opt`: a media type beside JSON that it reads."""
+
 _JSON = re.compile(r"application/(?:[\w.!#$&^+-]+\+)?json", re.IGNORECASE)
 
 
@@ -74,9 +77,11 @@ async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
     if request.route_handler.parsed_data_field is None:
         return
     media_type, parameters = request.content_type
+    also = request.route_handler.opt.get(ALSO_READS)
     codings = ",".join(request.headers.getall("content-encoding", []))
-    if media_type and not _JSON.fullmatch(media_type):
-        raise Refusal(415, f"The body is {media_type[:100]!r}; this path reads application/json.")
+    if media_type and not _JSON.fullmatch(media_type) and media_type.lower() != also:
+        reads = "application/json" if also is None else f"application/json and {also}"
+        raise Refusal(415, f"The body is {media_type[:100]!r}; this path reads {reads}.")
     if parameters.get("charset", "utf-8").strip('"').lower() not in {"utf-8", "utf8"}:
         raise Refusal(415, "The body is not in UTF-8, the only charset of JSON. Send it in UTF-8.")
     if {coding.strip().lower() for coding in codings.split(",")} - {"", "identity"}:

@@ -7,7 +7,7 @@ from litestar import Controller, Request, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
-from befund.api.auth import needs
+from befund.api.auth import needs, refuse_without_admin
 from befund.api.body import MIB
 from befund.api.exchange import Exchange
 from befund.api.problems import problem_specs
@@ -41,6 +41,9 @@ class DocumentsController(Controller):
         ingestion: NamedDependency[Ingestion],
     ) -> IngestResponse:
         """Cut, embed and write the documents that changed; a collection that does not exist is made."""
+        for option in ("replace", "prune"):
+            if getattr(data, option):
+                refuse_without_admin(Exchange.of(request.scope), option)
         answer = await ingestion.ingest(name, data)
         done = answer.documents
         structlog.get_logger().info(

@@ -19,13 +19,15 @@ _TRACEPARENT = re.compile(
 class Exchange(Struct):
     """One request. The middleware makes it, authentication names the caller, logs and problems read it.
 
-    `replayed` says that the answer is one that was given before.
+    `scopes` are those of the caller's key, None where no key is asked for; `replayed` says that the answer is one that
+    was given before.
     """
 
     request_id: str
     traceparent: str | None
     trace_id: str | None
     caller: str = ANONYMOUS
+    scopes: frozenset[str] | None = None
     replayed: bool = False
 
     @classmethod

@@ -14,6 +14,7 @@ from litestar.types import Message, Receive, Send
 
 from befund.api.arrival import Bodies, malformation
 from befund.api.exchange import Exchange
+from befund.api.jobs import Ending
 from befund.api.problems import Refusal, send_problem
 from befund.telemetry import UNMATCHED, Metrics, method_label
 
@@ -32,13 +33,21 @@ class Boundary:
         metrics: Where requests are counted.
         bodies: What is held of bodies.
         claim: Takes what only one process may have; raises DependencyError where another has it.
+        ending: Tells long answers that the service ends.
     """
 
     def __init__(
-        self, app: Litestar, *, metrics: Metrics, bodies: Bodies, claim: Callable[[], None] = lambda: None
+        self,
+        app: Litestar,
+        *,
+        metrics: Metrics,
+        bodies: Bodies,
+        claim: Callable[[], None] = lambda: None,
+        ending: Ending | None = None,
     ) -> None:
         self.app = app
         self.claim = claim
+        self.ending = ending or Ending()
         self._bodies = bodies
         self._metrics = metrics
         self._paths = frozenset(route.path for route in app.routes)

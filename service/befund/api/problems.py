@@ -23,6 +23,8 @@ from befund.core.errors import (
     ConflictError,
     ContradictionError,
     DependencyError,
+    JudgeDeadlineError,
+    JudgeUnusableError,
     MalformedRequestError,
     NotFoundError,
 )
@@ -55,7 +57,9 @@ KINDS: Mapping[int, Kind] = {
     CALLER_GONE: Kind("caller-gone", "Caller went away"),
     500: Kind("internal-error", "Internal error"),
     501: Kind("not-implemented", "Not a part of HTTP that is spoken here"),
+    502: Kind("judge-unusable", "The judge gave no usable answer"),
     503: Kind("busy", "Not able to take the work now"),
+    504: Kind("judge-deadline", "The judge did not answer in time"),
     505: Kind("http-version-not-supported", "Version of HTTP not spoken here"),
 }
 
@@ -64,7 +68,9 @@ _DOMAIN_STATUS: Mapping[type[BefundError], int] = {
     NotFoundError: 404,
     ConflictError: 409,
     ContradictionError: 422,
+    JudgeUnusableError: 502,
     DependencyError: 503,
+    JudgeDeadlineError: 504,
 }
 
 
@@ -129,17 +135,30 @@ def problem_specs(*statuses: int) -> dict[int, ResponseSpec]:
     }
 
 
+def problem_of(error: BefundError, *, instance: str, request_id: str) -> Problem:
+    """The problem of one item among several of a request."""
+    return _problem(_domain_answer(error), instance=instance, request_id=request_id)
+
+
 def _document(scope: Any, answer: _Answer) -> bytes:
-    problem = Problem(
+    return msgspec.json.encode(_problem(answer, instance=scope["path"], request_id=Exchange.of(scope).request_id))
+
+
+def _problem(answer: _Answer, *, instance: str, request_id: str) -> Problem:
+    return Problem(
         type=f"/problems/{answer.kind.code}",
         title=answer.kind.title,
         status=answer.status,
         detail=answer.detail,
-        instance=scope["path"],
-        request_id=Exchange.of(scope).request_id,
+        instance=instance,
+        request_id=request_id,
         errors=list(answer.places),
     )
-    return msgspec.json.encode(problem)
+
+
+def _domain_answer(error: BefundError) -> _Answer:
+    status = next((known for kind, known in _DOMAIN_STATUS.items() if isinstance(error, kind)), 500)
+    return _Answer(status, Kind(error.code, error.title), error.detail, places=error.places, headers=_headers_of(error))
 
 
 def _refusal_answer(refusal: Refusal) -> _Answer:
@@ -149,10 +168,7 @@ def _refusal_answer(refusal: Refusal) -> _Answer:
 def _answer(request: Request[Any, Any, Any], error: Exception) -> _Answer:
     match error:
         case BefundError():
-            status = next((known for kind, known in _DOMAIN_STATUS.items() if isinstance(error, kind)), 500)
-            return _Answer(
-                status, Kind(error.code, error.title), error.detail, places=error.places, headers=_headers_of(error)
-            )
+            return _domain_answer(error)
         case Refusal():
             return _refusal_answer(error)
         case ValidationException():

@@ -23,6 +23,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 import befund
 from befund import contract
 from befund.api.auth import needed_scope, open_to_all
+from befund.api.body import ALSO_READS
 from befund.api.docstrings import attributes_of, summary_of
 from befund.api.examples import PROBLEM, REQUESTS, answer_to
 from befund.api.problems import KINDS, MEDIA_TYPE
@@ -79,6 +80,8 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
         if _UNPARSED in handler.opt:
             content = {handler.opt[_UNPARSED]: {"schema": {"type": "string"}}}
             operation["requestBody"] = {"required": True, "content": content}
+        if ALSO_READS in handler.opt:
+            operation["requestBody"]["content"][handler.opt[ALSO_READS]] = {"schema": {"type": "string"}}
         _add_examples(operation, path)
     return document
 
@@ -149,6 +152,9 @@ def _contract_schemas(named: Mapping[str, Any]) -> dict[str, Any]:
         schema["description"] = summary_of(kind)
         for attribute, said in attributes_of(kind).items():
             schema["properties"][attribute]["description"] = said
+        for field in msgspec.structs.fields(kind):  # msgspec describes no default that a function makes
+            if field.default_factory is not msgspec.NODEFAULT:
+                schema["properties"][field.encode_name].setdefault("default", field.default_factory())
     return schemas
 
 

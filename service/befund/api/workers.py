@@ -76,7 +76,7 @@ async def unless_caller_goes(work: Coroutine[Any, Any, T], receive: Receive) -> 
         first: set[asyncio.Task[Any]] = {job, departure}
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
         if not job.done():
-            raise Refusal(CALLER_GONE, "The caller went away before the search was done.")
+            raise Refusal(CALLER_GONE, "The caller went away before the work was done.")
         return await job
     finally:
         departure.cancel()

@@ -17,6 +17,8 @@ import befund
 
 FAILED = 3
 """Exit code of every usage or service error, of every command."""
+BROKEN_PIPE = 141
+"""Exit code where the reader of the output went away, as shells give it (128 + SIGPIPE)."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
@@ -50,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # as with head: whoever read has what they wanted
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what was not written must not fail again at exit
+        return BROKEN_PIPE
     except OSError as error:
         print(f"befund: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", file=sys.stderr)
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what was not written must not fail again at exit

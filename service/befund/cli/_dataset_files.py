@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from befund.cli.retrieve_eval import FILE_EXTENSIONS
 from befund.contract import Dataset, EvidenceMappingResponse, Question, QuotedEvidence
 from befund.terminal.text import literal
 from befund_client import BefundError, DatasetFormat, FileError, read_dataset, read_mapping
@@ -110,6 +111,8 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 def run_map(arguments: argparse.Namespace) -> int:
     """Map, write, print, and return the exit code."""
+    if arguments.output is not None and arguments.output.suffix.lower() in FILE_EXTENSIONS - {".json"}:
+        raise ValueError(f"{arguments.output}: what is written is JSON; give --output a name that ends in .json")
     loaded = read_dataset(arguments.dataset, format=arguments.format)
     _print_notes(arguments.dataset, loaded.notes)
     dataset = loaded.value
@@ -120,7 +123,7 @@ def run_map(arguments: argparse.Namespace) -> int:
     else:
         found = asyncio.run(_ask(arguments, dataset.questions, ()))
     mapped, changed = _mapped(dataset, found)
-    if arguments.output is not None:
+    if arguments.output is not None and found.evidence_mapping:
         content: object = mapped.evidence_mapping if arguments.mapping_only else mapped
         _write(arguments.output, content)
     _print_mapping(arguments, found, dataset.questions, changed=changed)
@@ -231,18 +234,18 @@ def _print_mapping(
         return
     from rich.text import Text
 
-    from befund.core.dataset_check import evidence_of
     from befund.terminal.console import console
     from befund.terminal.dataset import mapping_report
 
     out = console()
-    quoted = {each.id for each in _quoted(questions)}
-    for part in mapping_report(found, without_quote=[name for name in evidence_of(questions) if name not in quoted]):
+    for part in mapping_report(found, questions, width=out.width):
         out.print(part)
     if changed:
         ids = ", ".join(map(literal, changed))
         out.print(Text(f"Chunks that hold the evidence now are no longer non_relevant: {ids}\n"))
-    if arguments.output is not None:
+    if arguments.output is not None and not found.evidence_mapping:
+        out.print(Text(f"Nothing was found, so that {literal(str(arguments.output))} was not written."))
+    elif arguments.output is not None:
         what = "mapping" if arguments.mapping_only else "data set with its mapping"
         out.print(Text(f"The {what} is in {literal(str(arguments.output))}."))
 

@@ -1,4 +1,4 @@
-"""`befund demo`: start a service, measure bundled runs and a live search through it, show how to do the same."""
+"""`befund demo`: start a service, measure runs, a live search and answers through it, show how to do the same."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 from msgspec import Struct
 
 from befund.bundled import MissingDataError, bundled
-from befund.cli import FAILED, retrieve_eval
+from befund.cli import FAILED, judge, retrieve_eval
 from befund.terminal.text import literal
-from befund_client import BefundError, Client
+from befund_client import BefundError, Client, read_answers, read_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,11 @@ all their evidence in the index, are measured; the others are listed with the re
 LIVE_WHAT = """\
 The bundled documents, cut and embedded, in a collection of the service; the questions of the split smoke searched in \
 it. Whose evidence lies in documents that are not indexed is not measured."""
+ANSWERS_WHAT = """\
+One recorded answer to each question of the split smoke, judged by rules, without a model: is it right, does it follow \
+from the context it was given, is it the behaviour that was expected? Where the rules cannot tell, they say so."""
 COLLECTION = "teralune_corpus"
+WRONG_SHOWN = 3
 EXAMPLE = "Q006"
 """The question of the TREC run that the curl command asks; a short one."""
 
@@ -68,9 +72,9 @@ def register(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "demo",
-        help="start a service, measure two bundled runs and a live search through it",
-        description="Start a service on a free port, measure two bundled runs and a live search through it, print the "
-        "tables, stop it.",
+        help="start a service, measure two bundled runs, a live search and recorded answers through it",
+        description="Start a service on a free port, measure two bundled runs and a live search through it, judge "
+        "recorded answers, print the tables, stop it.",
     )
     parser.set_defaults(run=demo)
 
@@ -88,6 +92,7 @@ def demo(arguments: argparse.Namespace) -> int:
             for demonstration in shown:
                 _show(demonstration, url, out)
             _show_live(url, out)
+            _show_answers(url, out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
         return FAILED
@@ -95,6 +100,7 @@ def demo(arguments: argparse.Namespace) -> int:
     for command, use in (
         (f"{_own_name()} serve", f"a service of your own; browse {URL}/schema"),
         (f"{_own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
+        (f"{_own_name()} judge --help", "judge your own answers, by rules or by a model"),
         (f"{_own_name()} ingest --help", "your own documents into a collection, to be searched live"),
     ):
         out.print(f"  {command}\n    {use}", soft_wrap=True)
@@ -169,6 +175,26 @@ def _show_live(url: str, out: Console) -> None:
         f"{sum(folder.others.values())} other files are not read.\n"
     )
     retrieve_eval.print_report(answer, inputs, largest=max(given.k), console=out)
+
+
+def _show_answers(url: str, out: Console) -> None:
+    """Judge the bundled answers over HTTP."""
+    import httpx
+
+    from befund.terminal.judgments import report
+
+    answers, questions = "teralune/answers.jsonl", "teralune/questions.jsonl"
+    data = bundled(answers, questions)
+    options = {"judge": _near(data / answers), "--dataset": _near(data / questions), "--split": "smoke"}
+    loaded = read_answers(data / answers)
+    items = judge.completed(loaded.value, read_dataset(data / questions).value, split="smoke")
+    out.print("4. Answers", style="bold")
+    out.print(f"{ANSWERS_WHAT}\n\nThe same by hand:\n")
+    out.print(_wrapped([_own_name()], options) + "\n", soft_wrap=True)
+    with Client(url, transport=httpx.HTTPTransport()) as client:
+        answer = client.judge_batch(items, judge="rules")
+    for part in report(items, [answer], width=out.width, examples=WRONG_SHOWN):
+        out.print(part)
 
 
 def _wrapped(start: Sequence[str], options: dict[str, str]) -> str:

@@ -165,6 +165,7 @@ def _print(answer: IngestResponse, folder: Folder, *, of: str) -> None:
                 f"{done.removed:,} removed"
             ),
             Text(f"chunks: {answer.chunks:,}, cut as {answer.chunking}, embedded by {literal(answer.embedder)}"),
+            *(Text(literal(note)) for note in answer.notes),
         )
     )
 

@@ -234,7 +234,7 @@ def read(arguments: argparse.Namespace) -> Inputs:
     """Read the files that the arguments name."""
     files = []
     dataset: Dataset | str = arguments.dataset
-    if _is_file(arguments.dataset) or not _is_name(arguments.dataset):
+    if is_file(arguments.dataset) or not _is_name(arguments.dataset):
         loaded = read_dataset(
             arguments.dataset, format=arguments.format, queries=arguments.queries, split=arguments.split
         )
@@ -271,7 +271,7 @@ def _file_read(path: str, loaded: Loaded[Any], size: str) -> FileRead:
     return FileRead(f"{path} ({loaded.format}): {size}", loaded.notes)
 
 
-def _is_file(given: str) -> bool:
+def is_file(given: str) -> bool:
     """Whether a file is meant: it is there, or it is named like one. A plain folder does not hide a stored set."""
     named_like_one = Path(given).suffix.lower() in FILE_EXTENSIONS or os.sep in given
     is_beir = any(os.path.isfile(os.path.join(given, name)) for name in ("queries.jsonl", "queries.jsonl.gz"))
@@ -389,7 +389,8 @@ def print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int, 
     read = (below(Text(literal(file.summary)), *(Text(literal(note)) for note in file.notes)) for file in inputs.files)
     if inputs.files:
         console.print(section("Read", *read))
-    for part in report(answer, texts=inputs.texts, largest=largest, width=console.width):
+    level = inputs.options.get("level") or "chunk"
+    for part in report(answer, texts=inputs.texts, largest=largest, width=console.width, level=level):
         console.print(part)
     if answer.run is not None:
         console.print(Text(f"Stored as run {literal(answer.run)}"))

@@ -48,7 +48,13 @@ def serve(arguments: argparse.Namespace) -> int:
     try:
         store = make_store(loaded.settings)
         asyncio.run(check_store(store))
-        app = create_app(loaded.settings, store=store, dropped_log_lines=lambda: lines.dropped, corpus=arguments.corpus)
+        app = create_app(
+            loaded.settings,
+            store=store,
+            dropped_log_lines=lambda: lines.dropped,
+            corpus=arguments.corpus,
+            ahead=True,
+        )
         app.claim()
         code = run(app, loaded.settings.listen, shutdown_seconds=loaded.settings.shutdown_seconds)
     except DependencyError as error:

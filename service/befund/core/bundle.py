@@ -1,32 +1,36 @@
 """A run as one file: a head, a line a question of its data set, a line a record."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from befund.contract import Content, Name, RetrievalRecord
+from befund.contract import Content, JudgmentRecord, Name, RetrievalRecord
+from befund.core.bundle_check import contradiction
 from befund.core.datasets import Edition, KeptQuestion, edition_of, version_hash
 from befund.core.errors import BefundError, ContradictionError
 from befund.core.retrieval.content import total_hash
 from befund.core.retrieval.envelope import LazyDataset
-from befund.core.runs import RETRIEVAL, Identity, Record, Run
+from befund.core.runs import JUDGMENT, LARGEST_CONFIG, RETRIEVAL, Identity, Record, Run
 
 FORMAT = 1
+_KINDS: dict[str, type[Any]] = {RETRIEVAL: RetrievalRecord, JUDGMENT: JudgmentRecord}
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2970, 1, 1, tzinfo=UTC)
+"""Between these a run may have been created."""
 
 
-class BundledRun(Struct, frozen=True, kw_only=True):
+class BundledRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a bundle says of its run."""
 
-    name: str
+    name: Name
     dataset_name: Name | None
     identity: Identity
     created: Annotated[datetime, Meta(tz=True)]
     records: int
 
 
-class BundledDataset(Struct, frozen=True, kw_only=True):
+class BundledDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a bundle says of its data set; `content` is `ids` where texts are missing."""
 
     questions: int
@@ -35,7 +39,7 @@ class BundledDataset(Struct, frozen=True, kw_only=True):
     evidence_mapping: Raw
 
 
-class Head(Struct, frozen=True, kw_only=True):
+class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The first line."""
 
     befund_bundle: int
@@ -47,12 +51,12 @@ class _Format(Struct, frozen=True):
     befund_bundle: int
 
 
-class _QuestionLine(Struct, frozen=True, kw_only=True):
+class _QuestionLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hash: Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}(?![\s\S])")]
     question: Raw
 
 
-class _RecordLine(Struct, frozen=True, kw_only=True):
+class _RecordLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     question_id: str
     part: str
     found: Raw
@@ -117,6 +121,7 @@ def read_bundle(body: bytes, *, content: Content) -> Bundle:
             "bundle-unknown", f"The bundle has format {known}; this version reads {FORMAT}. Use the one it came from."
         )
     head = _decode(first, Head, 1)
+    _check_run(head.run)
     questions = [_decode(next(lines, b""), _QuestionLine, 2 + i) for i in range(head.dataset.questions)]
     edition = _edition(head, questions, content)
     places = {question.id: i for i, question in enumerate(edition.questions)}
@@ -126,7 +131,17 @@ def read_bundle(body: bytes, *, content: Content) -> Bundle:
         raise _damaged("it holds two records of one question")
     if len(records) != head.run.records:
         raise _damaged(f"it holds {len(records)} records and says that there are {head.run.records}")
+    wrong = contradiction(edition, head.run.identity.measured, records)
+    if wrong is not None:
+        raise _damaged(wrong)
     return Bundle(head.run, edition, records)
+
+
+def _check_run(run: BundledRun) -> None:
+    if not EARLIEST <= run.created <= LATEST:
+        raise _damaged(f"its run was not created between {EARLIEST.year} and {LATEST.year}")
+    if len(msgspec.json.encode(run.identity.config)) > LARGEST_CONFIG:
+        raise _damaged(f"its configuration has more than {LARGEST_CONFIG} bytes")
 
 
 def _edition(head: Head, lines: list[_QuestionLine], content: Content) -> Edition:
@@ -142,6 +157,8 @@ def _edition(head: Head, lines: list[_QuestionLine], content: Content) -> Editio
         raise
     if head.dataset.content == "ids":
         edition = _with_hashes(edition, [line.hash for line in lines])
+    elif [line.hash for line in lines] != [question.hash for question in edition.questions]:
+        raise _damaged("the hash of a question is not that of its content")
     if edition.version.hash != head.run.identity.version:
         raise _damaged("its data set is not the one its run was measured on")
     return edition
@@ -155,12 +172,13 @@ def _with_hashes(edition: Edition, hashes: list[str]) -> Edition:
     version = edition.version
     questions_hash = total_hash({question.id: question.hash for question in kept})
     whole = version_hash(questions_hash=questions_hash, mapping_hash=version.mapping_hash, generated=version.generated)
-    return Edition(msgspec.structs.replace(version, hash=whole, questions_hash=questions_hash), kept)
+    return Edition(msgspec.structs.replace(version, hash=whole, questions_hash=questions_hash), kept, verified=False)
 
 
 def _record(line: bytes, number: int, edition: Edition, places: dict[str, int]) -> Record:
     read = _decode(line, _RecordLine, number)
-    if read.part != RETRIEVAL:
+    kind = _KINDS.get(read.part)
+    if kind is None:
         raise _damaged(f"line {number} is from a part of a newer version, {read.part!r}")
     if read.question_id not in places:
         raise _damaged(f"line {number} is about a question that its data set does not have")
@@ -170,7 +188,7 @@ def _record(line: bytes, number: int, edition: Edition, places: dict[str, int]) 
         question_hash=edition.questions[position].hash,
         position=position,
         part=read.part,
-        json=msgspec.json.encode(_decode(read.found, RetrievalRecord, number)),
+        json=msgspec.json.encode(_decode(read.found, kind, number)),
     )
 
 

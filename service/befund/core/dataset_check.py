@@ -90,6 +90,19 @@ def evidence_of(questions: Iterable[Question]) -> dict[str, Evidence]:
     return {evidence.id: evidence for question in questions for evidence in question.evidence}
 
 
+def differing_evidence(questions: Sequence[Question]) -> list[str]:
+    """Evidence ids that stand for several quotes or documents; of these `evidence_of` keeps the last."""
+    every = evidence_of(questions)
+    differing = [
+        evidence.id
+        for question in questions
+        for evidence in question.evidence
+        if (fold(evidence.quote or ""), evidence.document)
+        != (fold(every[evidence.id].quote or ""), every[evidence.id].document)
+    ]
+    return list(dict.fromkeys(differing))
+
+
 def gold_chunks(questions: Iterable[Question], evidence_mapping: Mapped) -> list[str]:
     """Every chunk that is relevant to a question, each once."""
     golds, _ = _golds(questions, evidence_mapping)
@@ -160,18 +173,11 @@ def _expectations(questions: Sequence[Question]) -> Iterator[Issue]:
 
 def _evidence(questions: Sequence[Question], evidence_mapping: Mapped) -> Iterator[Issue]:
     every = evidence_of(questions)
-    differing = [
-        evidence.id
-        for question in questions
-        for evidence in question.evidence
-        if (fold(evidence.quote or ""), evidence.document)
-        != (fold(every[evidence.id].quote or ""), every[evidence.id].document)
-    ]
     yield from _issue(
         "EVIDENCE_DIFFERS",
         "error",
         "One evidence id has several quotes or documents. Give different evidence different ids.",
-        list(dict.fromkeys(differing)),
+        differing_evidence(questions),
     )
     relevant = [
         (question.id, evidence)

@@ -51,10 +51,14 @@ class StoredVersion(Struct, frozen=True):
 
 
 class Edition(Struct, frozen=True):
-    """One data set version with its questions, in their order."""
+    """One data set version with its questions, in their order.
+
+    `verified` says whether its hash was made from all of its content, rather than said by whoever sent it.
+    """
 
     version: Version
     questions: list[KeptQuestion]
+    verified: bool = True
 
     def dataset(self, name: str | None = None) -> LazyDataset:
         """The data set in the form requests are read in."""
@@ -64,6 +68,20 @@ class Edition(Struct, frozen=True):
             evidence_mapping=Raw(self.version.evidence_mapping),
             generated=self.version.generated,
         )
+
+
+class Placed(Struct, frozen=True):
+    """A question and its place in its data set, from 0."""
+
+    position: int
+    question: KeptQuestion
+
+
+class Selection(Struct, frozen=True):
+    """Some questions of one data set version, by id."""
+
+    version: Version
+    questions: dict[str, Placed]
 
 
 def version_hash(*, questions_hash: str, mapping_hash: str, generated: bool) -> str:

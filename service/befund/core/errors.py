@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Self
 
-from befund.contract import ProblemDetail
+from befund.contract import ProblemDetail, Usage
 
 
 class BefundError(Exception):
@@ -90,3 +90,35 @@ class DependencyError(BefundError):
     def __init__(self, code: str, detail: str, *, retry_after: int | None = None) -> None:
         super().__init__(code, detail)
         self.retry_after = retry_after
+
+
+class JudgeError(BefundError):
+    """A judge gave no verdict.
+
+    Attributes:
+        usage: What it used in vain; None where it used nothing.
+    """
+
+    usage: Usage | None = None
+
+
+class JudgeUnusableError(JudgeError):
+    """A judge answered, and what it said cannot be used, also not on asking again: nothing was scored.
+
+    Codes: `judge-output-unusable`, `judge-output-truncated`, `judge-refused` (the model or its content filter),
+    `judge-context-exceeded`, `judge-request-refused` (the endpoint does not take the request: key, model, parameters).
+    """
+
+    title = "The judge gave no usable answer"
+
+
+class JudgeUnavailableError(DependencyError, JudgeError):
+    """A judge is down (`judge-unavailable`) or limits us (`judge-limited`); nothing was scored."""
+
+    title = "The judge is not available"
+
+
+class JudgeDeadlineError(JudgeError):
+    """A judge did not answer before the deadline (`judge-deadline`); nothing was scored."""
+
+    title = "The judge did not answer in time"

@@ -42,6 +42,22 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
+def stands_in(quote: str, texts: Iterable[str]) -> bool:
+    r"""Whether a quote stands in one of these chunks, whitespace folded, or a large part of it where it was cut.
+
+    A quote cut in two leaves one of its halves whole; one cut in more has a chunk that lies all within it.
+
+    >>> stands_in("retried for 72 hours", ["A delivery is retried", "for 72\n hours."])
+    True
+    >>> stands_in("retried for 72 hours", ["It rains."])
+    False
+    """
+    whole = fold(quote)
+    middle = len(whole) // 2
+    halves = [half for half in (whole[:middle].strip(), whole[middle:].strip()) if half]
+    return any(any(half in text for half in halves) or (text != "" and text in whole) for text in map(fold, texts))
+
+
 def map_evidence(evidence: Iterable[Quoted], chunks: Iterable[Chunk]) -> Mapped:
     """Find each quote in the chunks, whitespace folded.
 

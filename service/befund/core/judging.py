@@ -9,12 +9,13 @@ from typing import Literal
 
 from msgspec import Struct
 
+from befund.contract import ClaimVerdict as ClaimVerdict
 from befund.contract import ExpectedBehavior
+from befund.contract import FactVerdict as FactVerdict
+from befund.contract import JudgeStatus as Status
+from befund.core.empty import says_nothing
 
 Dimension = Literal["correct", "faithful", "behaved"]
-Status = Literal["scored", "abstained", "not_evaluable", "failed"]
-FactVerdict = Literal["stated", "contradicted", "missing"]
-ClaimVerdict = Literal["supported", "contradicted", "unsupported"]
 
 REFUSALS = frozenset({"clarify", "no_answer", "deny"})
 """Behaviours that make no factual claim."""
@@ -128,7 +129,7 @@ def verdicts_of(item: Item, seen: Observation) -> Verdicts:
     factual answer over an empty context is not. Behaved: as expected. An empty answer is neither correct nor behaved,
     and there is nothing in it that could be faithful or not.
     """
-    if not item.answer.strip():
+    if says_nothing(item.answer, item.question):
         return Verdicts(
             correct=scored(False) if item.expected_facts or item.reference_answers else NOT_EVALUABLE,
             faithful=NOT_EVALUABLE,

@@ -352,6 +352,19 @@ def standard_metrics(cutoffs: Iterable[int], families: Iterable[str] = STANDARD)
     ]
 
 
+def metric_named(name: str) -> Metric | None:
+    """The metric that is written so; None where there is none.
+
+    >>> metric_named("ndcg@10"), metric_named("ndcg"), metric_named("ndcg@010"), metric_named("bpref@1")
+    (Metric(family='ndcg', k=10), None, None, None)
+    """
+    family, at, cutoff = name.partition("@")
+    if not at:
+        return Metric(family) if family in WHOLE_RANKING else None
+    is_cutoff = cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= 6 and 1 <= int(cutoff) <= 100_000
+    return Metric(family, int(cutoff)) if family in AT_CUTOFF and is_cutoff and cutoff[0] != "0" else None
+
+
 def rankings_of(questions: Iterable[tuple[Sequence[str], Mapping[str, float]]]) -> Rankings:
     """Rankings from pairs of retrieved ids and gold grades."""
     rankings = Rankings()

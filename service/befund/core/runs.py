@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from befund.contract import Estimate, Exclusion, RunSummary, Usage
+from befund.contract import Estimate, Exclusion, RunSummary
 from befund.core.datasets import StoredVersion
 from befund.core.errors import ConflictError
-from befund.core.metrics import Metric
+from befund.core.judged_tally import JudgedTally
+from befund.core.metrics import Metric, metric_named
 from befund.core.retrieval.content import hash_of
 from befund.core.retrieval.summary import estimates
 
@@ -33,29 +34,48 @@ KNOWN_KEYS = (
 """What a configuration should say."""
 
 RETRIEVAL = "retrieval"
-"""The part of the service that measures retrieval, as records name it."""
+JUDGMENT = "judgment"
+"""The parts of the service that write to runs, as records name them."""
+
+LARGEST_CONFIG = 256 * 1024
+"""Bytes of a configuration, as JSON."""
 
 CONFIDENCE, SEED = 0.95, 7
 _LONGEST_SHOWN = 60
 
 
-class Identity(Struct, frozen=True, kw_only=True):
+class Identity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every write to a run must share.
 
     Attributes:
         version: Hash of the data set version.
         config: What was measured, with what the service knows itself.
-        measured: Options that change what a figure means, as the level.
+        measured: Options that change what a retrieval figure means, as the level.
+        judges: Fingerprint of every judge that judged in it, by name.
+        said: By part of the service the keys of `config` that it gave; empty where retrieval alone did.
     """
 
     version: str
     config: dict[str, Any]
     measured: dict[str, Any]
+    judges: dict[str, str] = {}
+    said: dict[str, list[str]] = {}
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The configuration, with the judges where any judged."""
+        return {**self.config, "judge": self.judges} if self.judges else self.config
 
     @property
     def fingerprint(self) -> str:
         """One hash for the configuration."""
-        return hash_of(self.config)
+        return hash_of(self.whole)
+
+    @property
+    def parts(self) -> dict[str, dict[str, Any]]:
+        """By part of the service what it said of the configuration."""
+        said = self.said or {RETRIEVAL: list(self.config)}
+        return {part: {key: self.config[key] for key in keys} for part, keys in said.items()}
 
 
 class Figures(Struct, frozen=True):
@@ -127,22 +147,47 @@ class _Scored(Struct, frozen=True):
 def refuse_other(name: str, stored: Identity, sent: Identity) -> None:
     """Refuse a write that is not the same run.
 
+    A part of the service that wrote before must say the same again, all of it; what several parts say must agree.
+
     Raises:
         ConflictError: `run-conflict`, naming the first thing that differs.
     """
-    sides = [
-        {"dataset": each.version, "config": each.config, **({"measured": each.measured} if each.measured else {})}
-        for each in (stored, sent)
-    ]
-    difference = next(_differences(sides[0], sides[1], ""), None)
+    difference = next(_differences_of(stored, sent), None)
     if difference is None:
         return
     field, before, now = difference
     raise ConflictError(
         "run-conflict",
         f"Run {name!r} was measured with another {field}: {_shown(before)} there, {_shown(now)} here. Store this "
-        "under another name, or begin the run anew with replace_run.",
+        "under another name, or begin the run anew with replace_run (--replace-run).",
     )
+
+
+def joined(name: str, stored: Identity, sent: Identity) -> Identity:
+    """What a run is once the write is in it; raises as `refuse_other` does."""
+    refuse_other(name, stored, sent)
+    parts = {**stored.parts, **sent.parts}
+    return Identity(
+        version=stored.version,
+        config={**stored.config, **sent.config},
+        measured=sent.measured or stored.measured,
+        judges={**stored.judges, **sent.judges},
+        said={part: list(config) for part, config in parts.items()} if parts.keys() != {RETRIEVAL} else {},
+    )
+
+
+def _differences_of(stored: Identity, sent: Identity) -> Iterator[tuple[str, Any, Any]]:
+    if stored.version != sent.version:
+        yield "dataset", stored.version, sent.version
+    for part, config in sent.parts.items():
+        if part in stored.parts:
+            yield from _differences(stored.parts[part], config, "config")
+    for key in sorted(stored.config.keys() & sent.config.keys()):
+        yield from _differences(stored.config[key], sent.config[key], f"config.{key}")
+    if RETRIEVAL in stored.parts and RETRIEVAL in sent.parts:
+        yield from _differences(stored.measured, sent.measured, "measured")
+    for judge in sorted(stored.judges.keys() & sent.judges.keys()):
+        yield from _differences(stored.judges[judge], sent.judges[judge], f"fingerprint of judge {judge}")
 
 
 def compared(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,6 +208,7 @@ class Tally:
     """Adds up what a run holds, record by record, to its summary."""
 
     def __init__(self) -> None:
+        self.judged = JudgedTally()
         self._decoder = msgspec.json.Decoder(_Scored)
         self._columns: dict[str, array[float]] = {}
         self._eligible = 0
@@ -173,27 +219,28 @@ class Tally:
         if scored.excluded is not None:
             return
         for name, value in scored.metrics.items():
+            if name not in self._columns and metric_named(name) is None:
+                continue
             column = self._columns.setdefault(name, array("d"))
             column.extend(repeat(math.nan, self._eligible - len(column)))
-            column.append(math.nan if value is None else value)
+            column.append(math.nan if value is None or not 0 <= value <= 1 else value)
         self._eligible += 1
 
     def summary(self, questions: int) -> RunSummary:
         """The run in figures; it holds so many questions."""
-        nothing = Estimate(value=None, ci=None, n=0, attempted=0, unscored=0, method="too_few")
         for column in self._columns.values():
             column.extend(repeat(math.nan, self._eligible - len(column)))
         values = {_metric(name): np.frombuffer(column, dtype=np.float64) for name, column in self._columns.items()}
         return RunSummary(
             questions=questions,
-            rates=dict.fromkeys(("correct", "faithful", "faithful_given_claims", "behaved"), nothing),
-            correct_by_faithful=dict.fromkeys(("tt", "tf", "ft", "ff"), 0),
-            behavior={},
+            rates=self.judged.rates(CONFIDENCE),
+            correct_by_faithful=self.judged.correct_by_faithful,
+            behavior=self.judged.behavior,
             metrics=estimates(values, confidence=CONFIDENCE, seed=SEED),
             diagnoses={},
             causes={},
-            usage=Usage(),
-            timings={},
+            usage=self.judged.usage(),
+            timings=self.judged.timings(),
         )
 
 

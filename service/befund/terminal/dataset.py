@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from befund.contract import EvidenceMappingResponse
-from befund.core.dataset_check import DatasetReport, Issue
+from befund.contract import EvidenceMappingResponse, Question
+from befund.core.dataset_check import DatasetReport, Issue, differing_evidence, evidence_of
 from befund.terminal.retrieval import REASONS, below, section
-from befund.terminal.text import counted, listed, literal, short_id
+from befund.terminal.text import counted, listed, literal, short_id, shortened
 
 MOST_TAGS = 20
+MOST_NOT_FOUND = 20
+MANY_CHUNKS = 3
+HOW_COMPARED = (
+    "Quotes are compared with the Markdown source: markup counts, whitespace is folded, case is not. Copy them from it."
+)
 
 
 def check_report(report: DatasetReport) -> Iterator[RenderableType]:
@@ -30,19 +35,36 @@ def check_report(report: DatasetReport) -> Iterator[RenderableType]:
         yield section(title, *(issues or [Text("None.")]))
 
 
-def mapping_report(found: EvidenceMappingResponse, *, without_quote: list[str]) -> Iterator[RenderableType]:
+def mapping_report(
+    found: EvidenceMappingResponse, questions: Sequence[Question], *, width: int
+) -> Iterator[RenderableType]:
     """Where evidence was found, and what was not."""
     parts: list[RenderableType] = []
     chunks = {chunk for chunks in found.evidence_mapping.values() for chunk in chunks}
     parts.append(Text(f"found: {len(found.evidence_mapping):,} in {counted(len(chunks), 'chunk')}"))
+    evidence = evidence_of(questions)
+    many = [f"{name} ({len(ids)})" for name, ids in found.evidence_mapping.items() if len(ids) > MANY_CHUNKS]
     for what, ids in (
         ("of these cut into several chunks", found.cut),
-        ("not found", [name for name in found.missing if name not in found.other_document]),
+        (f"of these in more than {MANY_CHUNKS} chunks (a longer quote would say which)", many),
         ("in another document", [f"{name} ({document})" for name, document in found.other_document.items()]),
-        ("without a quote", without_quote),
+        ("without a quote", [name for name, each in evidence.items() if not (each.quote or "").strip()]),
+        ("one id with different quotes (the last is sought)", differing_evidence(questions)),
     ):
         if ids:
             parts.append(Text(f"{what}: {len(ids):,}: {listed(ids)}"))
+    missing = [name for name in found.missing if name not in found.other_document]
+    if missing:
+        asking = {each.id: question.id for question in questions for each in question.evidence}
+        lines = [
+            Text(shortened(f"{short_id(asking[name])} {short_id(name)}: {evidence[name].quote}", width - 4))
+            for name in missing[:MOST_NOT_FOUND]
+            if name in asking
+        ]
+        left = len(missing) - MOST_NOT_FOUND
+        more = [Text(f"and {left:,} more (--json lists all)")] if left > 0 else []
+        parts.append(below(Text(f"not found: {len(missing):,}"), *lines, *more))
+        parts.append(Text(HOW_COMPARED))
     yield section("Evidence", *parts)
 
 

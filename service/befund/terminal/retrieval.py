@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from befund.contract import Estimate, Finding, QuestionCounts, QuestionResult, RetrieveEvalResponse, Slice
+from befund.contract import Estimate, Finding, Level, QuestionCounts, QuestionResult, RetrieveEvalResponse, Slice
 from befund.terminal.text import counted, listed, literal, short_id, shortened
 
 REASONS = {
@@ -22,6 +22,8 @@ REASONS = {
 SLICE_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 MOST_MISSES = 20
 MOST_SLICES = 20
+SMALLEST_SLICE = 5
+"""A slice of fewer questions says more about chance than about its tag."""
 TOP_SHOWN = 3
 FAMILY_WIDTH = 12
 INTERVAL_WIDTH = 14
@@ -30,7 +32,7 @@ N_WIDTH = 8
 
 
 def report(
-    answer: RetrieveEvalResponse, *, texts: Mapping[str, str], largest: int, width: int
+    answer: RetrieveEvalResponse, *, texts: Mapping[str, str], largest: int, width: int, level: Level = "chunk"
 ) -> Iterator[RenderableType]:
     """Everything a person should see of one evaluation, in sections.
 
@@ -39,12 +41,13 @@ def report(
         texts: Texts of the questions by id, where they are known.
         largest: The largest cutoff asked for.
         width: Columns there are.
+        level: What was scored.
     """
     yield from _questions(answer.questions)
-    yield from metrics_section(answer.metrics, width, note=_interval_note(answer))
+    yield from metrics_section(answer.metrics, width, level=level, note=_interval_note(answer))
     yield from _misses(answer.per_question, texts, largest, width)
-    yield from _slices(answer.slices, largest)
     yield from _findings(answer.findings)
+    yield from _slices(answer.slices, largest)
 
 
 def section(title: str, *parts: RenderableType) -> RenderableType:
@@ -68,7 +71,9 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
             grid.add_row(Text(f"{reason}: {meaning}"), Text(str(len(ids)), justify="right"), Text(listed(ids)))
     if counts.missing_from_run:
         missing = counts.missing_from_run
-        grid.add_row(Text("without a ranking: 0"), Text(str(len(missing)), justify="right"), Text(listed(missing)))
+        grid.add_row(
+            Text("without a ranking, scored 0"), Text(str(len(missing)), justify="right"), Text(listed(missing))
+        )
     if counts.unknown_in_run:
         grid.add_row(Text("ranked, not in the set"), Text(str(counts.unknown_in_run), justify="right"), Text(""))
     index_note = [Text("index: not checked")] if counts.excluded.index is None else []
@@ -76,7 +81,7 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
     yield section(title, *([grid] if grid.row_count else []), *index_note)
 
 
-def metrics_section(metrics: Mapping[str, Estimate], width: int, *, note: str) -> Iterator[RenderableType]:
+def metrics_section(metrics: Mapping[str, Estimate], width: int, *, level: str, note: str) -> Iterator[RenderableType]:
     """Means with their intervals: a table of those with a cutoff, one of the others; nothing where there are none."""
     families: dict[str, dict[int, Estimate]] = {}
     single: dict[str, Estimate] = {}
@@ -93,7 +98,8 @@ def metrics_section(metrics: Mapping[str, Estimate], width: int, *, note: str) -
     if single:
         parts.append(_single_table(single))
     if parts:
-        yield section("Metrics", *parts, Text(note))
+        title = "Metrics" if level == "chunk" else f"Metrics by {literal(level)}"
+        yield section(title, *parts, *([Text(note)] if note else []))
 
 
 def _metric_table(families: Mapping[str, Mapping[int, Estimate]], cutoffs: Sequence[int]) -> Table:
@@ -185,17 +191,27 @@ def _slices(slices: Mapping[str, Slice], largest: int) -> Iterator[RenderableTyp
     used = [name for name in names if any(name in part.metrics for part in slices.values())]
     if not used:
         return
+    shown = {tag: part for tag, part in slices.items() if part.n >= SMALLEST_SLICE}
+    notes = []
+    if len(shown) > MOST_SLICES:
+        notes.append(f"and {counted(len(shown) - MOST_SLICES, 'more tag')} (--json lists all)")
+    if len(shown) < len(slices):
+        small = counted(len(slices) - len(shown), "tag")
+        notes.append(f"not shown: {small} with fewer than {SMALLEST_SLICE} questions (--json lists all)")
+    tables = [_slices_table(dict(list(shown.items())[:MOST_SLICES]), used)] if shown else []
+    yield section("Slices", *tables, *map(Text, notes))
+
+
+def _slices_table(slices: Mapping[str, Slice], used: Sequence[str]) -> Table:
     table = _table()
     table.add_column("tag", overflow="fold")
     for heading in ("n", *used):
         table.add_column(heading, justify="right", no_wrap=True)
-    for tag, part in list(slices.items())[:MOST_SLICES]:
+    for tag, part in slices.items():
         values = (part.metrics[name].value if name in part.metrics else None for name in used)
         cells = (Text("–" if value is None else f"{value:.3f}") for value in values)
         table.add_row(Text(short_id(tag)), Text(str(part.n)), *cells)
-    left = len(slices) - MOST_SLICES
-    more = [Text(f"and {counted(left, 'more tag')} (--json lists all)")] if left > 0 else []
-    yield section("Slices", table, *more)
+    return table
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[RenderableType]:

@@ -53,8 +53,14 @@ def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
     for key, value in run.config.items():
         if key not in {"dataset", "fingerprint"}:
             about.add_row(Text(shortened(key, 20)), Text(_value(value)))
-    yield section(f"Run {short_id(run.name)}: {counted(run.questions, 'question')}", about)
-    yield from metrics_section(run.metrics, width, note="Below each value its 95 % interval, from ten questions on.")
+    title = f"Run {short_id(run.name)}: {counted(run.questions, 'question')}"
+    if run.metrics:
+        eligible = max(estimate.attempted for estimate in run.metrics.values())
+        title += f", {eligible:,} eligible for retrieval, {run.questions - eligible:,} excluded"
+    yield section(title, about)
+    has_intervals = any(estimate.ci for estimate in run.metrics.values())
+    note = "Below each value its 95 % interval, from ten questions on." if has_intervals else ""
+    yield from metrics_section(run.metrics, width, level=run.measured.get("level", "chunk"), note=note)
     if run.records:
         yield section("Questions", _records_table(run.records))
     if run.next is not None:

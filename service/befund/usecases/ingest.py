@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from befund.contract import IngestCounts, IngestDocument, IngestRequest, IngestResponse, SkippedDocument
+from befund.core.access import ROLES
 from befund.core.corpus import (
     Chunk,
     Chunking,
@@ -121,6 +122,7 @@ class Ingestion:
             embedder=target.embedder.name,
             chunking=target.chunking.name,
             corpus=corpus,
+            notes=[] if request.more else list(work.notes()),
         )
 
     async def _target(self, name: str, request: IngestRequest) -> "_Target":
@@ -251,10 +253,11 @@ class _Cut(Struct, frozen=True):
 
 
 class _Held(Struct):
-    """A document as the collection holds it: its chunks, and the contents that these say they are cut from."""
+    """A document as the collection holds it: its chunks, what these say they are cut from, and if it names roles."""
 
     chunks: list[str] = []
     versions: set[tuple[object, object]] = set()
+    names_roles: bool = False
 
     @property
     def content(self) -> str | None:
@@ -296,12 +299,21 @@ class _Work:
     def wrote(self, cut: _Cut, chunks: list[str]) -> list[str]:
         """Note a document that was written; gives the chunks of its version before that it has no more."""
         before = self.held.get(cut.document.id)
-        self.held[cut.document.id] = _Held(chunks, {(cut.content, len(chunks))})
+        self.held[cut.document.id] = _Held(
+            chunks, {(cut.content, len(chunks))}, names_roles=ROLES in cut.document.metadata
+        )
         if before is None:
             self.counts.added += 1
             return []
         self.counts.changed += 1
         return list(set(before.chunks).difference(chunks))
+
+    def notes(self) -> Iterator[str]:
+        """What to know of the documents the collection holds now."""
+        silent = sum(not held.names_roles for held in self.held.values())
+        if 0 < silent < len(self.held):
+            name = "names" if silent == 1 else "name"
+            yield f"{silent} of {len(self.held)} documents {name} no role: denied to every role"
 
     def corpus(self) -> str | None:
         """Hash over all documents; None where one is not whole."""
@@ -316,6 +328,7 @@ def _held(chunks: Sequence[IndexedChunk]) -> dict[str, _Held]:
         document = held.setdefault(str(chunk.metadata.get("document", chunk.id)), _Held())
         document.chunks.append(chunk.id)
         document.versions.add((chunk.metadata.get("content"), chunk.metadata.get("chunks")))
+        document.names_roles |= ROLES in chunk.metadata
     return held
 
 
@@ -374,7 +387,7 @@ def _is_ours_and_empty(collection: Collection) -> bool:
 
 def _refuse_other(collection: Collection, embedder: EmbedderIdentity, chunking: Chunking) -> None:
     """Say why documents cannot be added to a collection as it is. One that is damaged says so when it is read."""
-    advice = "Ingest into another collection, or with replace to make this one anew."
+    advice = "Ingest into another collection, or with replace (--replace) to make this one anew."
     if collection.embedder != embedder and not collection.damaged:
         made = collection.embedder.name if collection.embedder else "an embedder that nobody recorded"
         raise ConflictError(

@@ -4,9 +4,7 @@ Evaluations run in threads and the store on the event loop; `wait` leads from on
 """
 
 import math
-import zlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -28,15 +26,22 @@ from befund.core.retrieval.envelope import (
 )
 from befund.core.retrieval.measurement import Measurement
 from befund.core.retrieval.ranking import sight
-from befund.core.runs import RETRIEVAL, Figures, Identity, Record, StoredRetrieval, compared, missing_keys
+from befund.core.runs import (
+    LARGEST_CONFIG,
+    RETRIEVAL,
+    Figures,
+    Identity,
+    Record,
+    StoredRetrieval,
+    compared,
+    missing_keys,
+)
 from befund.ports import Answered, RunWrite, Store
+from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, unanswered
 
 TEST_SPLIT = "test"
 PORTION = 128
 """Records made and written at a time; the event loop is free in between."""
-LARGEST_CONFIG = 256 * 1024
-LONGEST_ANSWER = 1024 * 1024
-"""Bytes, compressed; a longer answer is not kept, and a repetition is carried out again, to the same end."""
 
 T = TypeVar("T")
 
@@ -47,21 +52,6 @@ class Wait(Protocol):
     def __call__(self, call: Coroutine[Any, Any, T], /) -> T:
         """The result of the call, or its error."""
         ...
-
-
-class AlreadyAnswered(Exception):
-    """The request was answered before; `answer` is that answer."""
-
-    def __init__(self, answer: bytes) -> None:
-        super().__init__()
-        self.answer = answer
-
-
-class Caller(Struct, frozen=True):
-    """Who asks, and the key by which a repetition is known."""
-
-    name: str
-    idempotency_key: str | None = None
 
 
 class Recorder(Struct, frozen=True):
@@ -107,26 +97,8 @@ class Recorder(Struct, frozen=True):
             name=name,
             test_of=test_of,
             times=self.wait(self.store.test_measurements(test_of)) if test_of is not None else 0,
-            unanswered=self._unanswered(body) if stores else None,
+            unanswered=self.wait(unanswered(self.store, self.caller, "/retrieve-eval", body)) if stores else None,
         )
-
-    def _unanswered(self, body: bytes) -> Answered | None:
-        """What is to be remembered of this request once it is answered."""
-        key = self.caller.idempotency_key
-        if key is None:
-            return None
-        request = f"sha256:{sha256(b'/retrieve-eval ' + sha256(body).digest()).hexdigest()}"
-        found = self.wait(self.store.answered(self.caller.name, key))
-        if found is None:
-            return Answered(self.caller.name, key, request, None)
-        if found.request != request:
-            raise ContradictionError(
-                "idempotency-key-reused",
-                "This Idempotency-Key came with another request before. Give every request a key of its own.",
-            )
-        if found.answer is not None:
-            raise AlreadyAnswered(zlib.decompress(found.answer))
-        return None
 
 
 class Recording(Struct, frozen=True):
@@ -182,16 +154,13 @@ class Recording(Struct, frozen=True):
         write = None if self.request.run is None else self._write(self.request.run, measurement, response)
         if write is None and self.test_of is None:
             return
-        answered = self._answered(response)
+        answered = None if self.unanswered is None else answered_with(self.unanswered, msgspec.json.encode(response))
         try:
             recorder.wait(recorder.store.write_run(write, answered=answered, measured_test_of=self.test_of))
         except ConflictError as error:
-            if error.code != "answered-meanwhile" or self.unanswered is None:
-                raise
-            found = recorder.wait(recorder.store.answered(self.unanswered.caller, self.unanswered.key))
-            if found is None or found.answer is None or found.request != self.unanswered.request:
-                raise
-            raise AlreadyAnswered(zlib.decompress(found.answer)) from None
+            if error.code == "answered-meanwhile":
+                recorder.wait(refuse_answered_meanwhile(recorder.store, self.unanswered))
+            raise
         if write is not None and not self.request.tags:
             recorder.show(Figures(write.name, self.name, self.request.split, response.metrics))
 
@@ -217,12 +186,6 @@ class Recording(Struct, frozen=True):
             records=_records(edition, measurement, rankings),
             replace=request.replace_run,
         )
-
-    def _answered(self, response: RetrieveEvalResponse) -> Answered | None:
-        if self.unanswered is None:
-            return None
-        answer = zlib.compress(msgspec.json.encode(response), 1)
-        return msgspec.structs.replace(self.unanswered, answer=answer if len(answer) <= LONGEST_ANSWER else None)
 
 
 def _inline_edition(dataset: LazyDataset, content: Content) -> Edition:

@@ -215,5 +215,12 @@ def _config(
         },
         "software": {"befund": __version__},
     }
-    config = known | given | (searched.config if searched else {})
+    for key, value in known.items():
+        if isinstance(given.get(key, {}), dict):
+            known[key] = given.get(key, {}) | value
+        else:
+            raise ContradictionError.at(
+                f"/config/{key}", "config-key-taken", f"The service adds to config.{key}. Make an object of it."
+            )
+    config = given | known | (searched.config if searched else {})
     return config | {"fingerprint": hash_of(compared(config))}

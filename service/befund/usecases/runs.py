@@ -3,7 +3,9 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +14,7 @@ from msgspec import Struct
 
 from befund.contract import (
     Content,
+    JudgmentRecord,
     RetrievalRecord,
     RunAnswer,
     RunDataset,
@@ -22,19 +25,22 @@ from befund.contract import (
     RunSummary,
 )
 from befund.core.bundle import Bundle, bundle_head, question_line, record_line
-from befund.core.errors import DependencyError, MalformedRequestError
+from befund.core.errors import DependencyError, MalformedRequestError, NotFoundError
 from befund.core.names import read_name
-from befund.core.runs import RETRIEVAL, Record, Run, Tally
+from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run, Tally
 from befund.ports import RunWrite, Store
 from befund.usecases.datasets import described
 
 PORTION = 500
 """Records read at a time; the event loop is free in between."""
+READINGS = 5
+"""How often a run is read that is begun anew while it is read."""
 PRUNED_EVERY = timedelta(days=1)
 
 _RETRIEVAL = msgspec.json.Decoder(RetrievalRecord)
-_CURSOR = re.compile(r"\d{1,18}-\d{1,18}")
-_POSITION = re.compile(r"\d{1,9}")
+_JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
+_CURSOR = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
+_POSITION = re.compile(r"[0-9]{1,9}")
 
 T = TypeVar("T")
 Compute = Callable[[Callable[[], T]], Awaitable[T]]
@@ -56,11 +62,19 @@ class Runs(Struct, frozen=True):
     async def get(self, name: str, *, limit: int, cursor: str | None, compute: Compute[RunSummary]) -> RunAnswer:
         """One run: its summary, then a page of its records."""
         _check(cursor, _POSITION)
-        run = await self.store.run(read_name(name))
+
+        async def read(run: Run) -> RunAnswer:
+            return await self._answer(run, limit=limit, cursor=cursor, compute=compute)
+
+        return await self._whole(read_name(name), read)
+
+    async def _answer(self, run: Run, *, limit: int, cursor: str | None, compute: Compute[RunSummary]) -> RunAnswer:
         tally, after = Tally(), None if cursor is None else int(cursor)
         async for record in self._records(run):
             if record.part == RETRIEVAL:
                 tally.add(record.json)
+            elif record.part == JUDGMENT:
+                tally.judged.add_stored(record.json)
         summary = await compute(lambda: tally.summary(run.questions))
         records = await self.store.records(run, after=after, limit=limit + 1) if limit else []
         positions = sorted({record.position for record in records})
@@ -70,11 +84,11 @@ class Runs(Struct, frozen=True):
             **msgspec.structs.asdict(summary),
             name=run.name,
             dataset=_dataset(run),
-            config={**run.identity.config, "fingerprint": run.identity.fingerprint},
+            config={**run.identity.whole, "fingerprint": run.identity.fingerprint},
             measured=run.identity.measured,
             created=run.created,
             updated=run.updated,
-            records=list(map(_record, shown)),
+            records=[_record(list(parts)) for _, parts in groupby(shown, key=lambda record: record.position)],
             next=str(positions[limit - 1]) if more else None,
         )
 
@@ -88,9 +102,12 @@ class Runs(Struct, frozen=True):
 
     async def export(self, name: str) -> AsyncIterator[bytes]:
         """A run as one file of lines; raises before the first line where there is no such run."""
-        run = await self.store.run(read_name(name))
+        return await self._whole(read_name(name), self._begin_export)
+
+    async def _begin_export(self, run: Run) -> AsyncIterator[bytes]:
         edition = await self.store.dataset_version(run.dataset.version.hash)
-        return self._lines(run, [bundle_head(run), *map(question_line, edition.questions)])
+        head = b"".join((bundle_head(run), *map(question_line, edition.questions)))
+        return self._lines(run, head, await self.store.records(run, limit=PORTION))
 
     async def put(self, name: str, bundle: Bundle, *, replace: bool) -> RunImported:
         """Write the records of a bundle to a run, as any write does."""
@@ -106,15 +123,31 @@ class Runs(Struct, frozen=True):
                 created=run.created,
             )
         )
-        return RunImported(name=name, questions=len(bundle.records), dataset_version=run.identity.version)
+        return RunImported(
+            name=name,
+            questions=len({record.question_id for record in bundle.records}),
+            dataset_version=run.identity.version,
+        )
 
-    async def _lines(self, run: Run, first: list[bytes]) -> AsyncIterator[bytes]:
-        yield b"".join(first)
-        async for record in self._records(run):
+    async def _whole(self, name: str, read: Callable[[Run], Awaitable[T]]) -> T:
+        """Read one run, and not the half of it: again, where it was begun anew meanwhile."""
+        for _ in range(READINGS):
+            run = await self.store.run(name)
+            with suppress(NotFoundError):
+                return await read(run)
+        raise DependencyError(
+            "run-busy", f"Run {name!r} is begun anew again and again. Read it again later.", retry_after=1
+        )
+
+    async def _lines(self, run: Run, head: bytes, first: list[Record]) -> AsyncIterator[bytes]:
+        """Breaks off, which readers notice, where the run is deleted or begun anew meanwhile."""
+        yield head
+        for record in first:
+            yield record_line(record)
+        async for record in self._records(run, after=first[-1].position if first else None):
             yield record_line(record)
 
-    async def _records(self, run: Run) -> AsyncIterator[Record]:
-        after: int | None = None
+    async def _records(self, run: Run, after: int | None = None) -> AsyncIterator[Record]:
         while portion := await self.store.records(run, after=after, limit=PORTION):
             for record in portion:
                 yield record
@@ -153,11 +186,14 @@ def _dataset(run: Run) -> RunDataset:
     return RunDataset(name=run.dataset_name, version=described(run.dataset))
 
 
-def _record(record: Record) -> RunRecord:
+def _record(parts: list[Record]) -> RunRecord:
+    """What the parts of the service found for one question."""
+    found = {record.part: record.json for record in parts}
     return RunRecord(
-        question_id=record.question_id,
-        question_hash=record.question_hash,
-        retrieval=_RETRIEVAL.decode(record.json),
+        question_id=parts[0].question_id,
+        question_hash=parts[0].question_hash,
+        retrieval=_RETRIEVAL.decode(found[RETRIEVAL]) if RETRIEVAL in found else None,
+        judgment=_JUDGMENT.decode(found[JUDGMENT]) if JUDGMENT in found else None,
     )
 
 

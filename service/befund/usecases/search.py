@@ -16,6 +16,7 @@ from befund.contract import Finding, RankingEntry
 from befund.core.access import roles_of
 from befund.core.eligibility import Gold, gold_of
 from befund.core.errors import BefundError, ConflictError, ContradictionError
+from befund.core.evidence_mapping import stands_in
 from befund.core.facts import ExpectedFacts, fold
 from befund.core.retrieval.envelope import (
     LazyDataset,
@@ -29,6 +30,8 @@ from befund.ports import Collection, Embedder, EmbedderIdentity, Hit, Index, Ind
 DEFAULT_EMBEDDER = "default"
 MOST_RESULTS = 1_000_000
 """Questions times chunks a question: what is found is held in memory."""
+MOST_LOOKED_AT = 100
+"""Chunks that are read to see whether the quotes of the gold stand in them."""
 
 Clock = Callable[[], float]
 
@@ -41,6 +44,14 @@ class SearchParts(Struct, frozen=True):
     tokenizer: Tokenizer
 
 
+class MappedQuote(Struct, frozen=True):
+    """A quote of a question's evidence and the chunks that are said to hold it."""
+
+    question: str
+    quote: str
+    chunks: list[str]
+
+
 class WantedSearch(Struct, frozen=True):
     """A request for a live search, read.
 
@@ -49,12 +60,14 @@ class WantedSearch(Struct, frozen=True):
         collection: The collection it names.
         questions: The questions it selects, with their gold.
         gold: Every chunk that any of them wants.
+        quotes: Some of their evidence with a quote, to see whether the mapping fits the collection.
     """
 
     request: LazyRetrieveEvalRequest
     collection: str
     questions: list[tuple[LazyQuestion, Gold]]
     gold: list[str]
+    quotes: list[MappedQuote]
 
 
 class Found(Struct, frozen=True):
@@ -64,7 +77,7 @@ class Found(Struct, frozen=True):
         collection: The collection as it was.
         embedder: What embedded the questions.
         ids: For each question the chunks found, nearest first.
-        chunks: Those chunks.
+        chunks: Those chunks, and those the quotes of the gold are mapped to.
         tokens: How many tokens each of them has; missing where it has no text.
         tokenizer: What counted them.
         held: Those of the wanted chunks that the collection holds.
@@ -119,7 +132,7 @@ def wanted_search(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> Wan
         return None
     questions = list(_selected(request, dataset))
     gold = {chunk: None for _, of_question in questions for chunk, grade in of_question.grades.items() if grade > 0}
-    return WantedSearch(request, retrieval.collection, questions, list(gold))
+    return WantedSearch(request, retrieval.collection, questions, list(gold), _mapped_quotes(questions))
 
 
 async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> Found:
@@ -145,8 +158,8 @@ async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> F
     except BefundError as error:
         error.move_below("/retrieval")
         raise
-    ids, distinct = await asyncio.to_thread(_ids_of, hits)
-    chunks = await parts.index.chunks(name, distinct)
+    ids, needed = await asyncio.to_thread(_ids_of, hits, wanted.quotes)
+    chunks = await parts.index.chunks(name, needed)
     held = await parts.index.held(name, wanted.gold)
     searched = clock()
     texts = {chunk.id: chunk.text for chunk in chunks if chunk.text is not None}
@@ -221,10 +234,24 @@ def _refuse_blank(question: LazyQuestion) -> None:
         raise ContradictionError.at("/question", "blank-question", detail)
 
 
-def _ids_of(hits: list[list[Hit]]) -> tuple[list[list[str]], list[str]]:
-    """The ids found for each question, and all of them once."""
+def _mapped_quotes(questions: list[tuple[LazyQuestion, Gold]]) -> list[MappedQuote]:
+    """The first quotes, as far as their chunks are not too many to be read."""
+    quotes = []
+    left = MOST_LOOKED_AT
+    for question, gold in questions:
+        for evidence in question.evidence:
+            chunks = gold.evidence.get(evidence.id)
+            if chunks and evidence.quote and evidence.quote.strip() and len(chunks) <= left:
+                quotes.append(MappedQuote(question.id, evidence.quote, chunks))
+                left -= len(chunks)
+    return quotes
+
+
+def _ids_of(hits: list[list[Hit]], quotes: list[MappedQuote]) -> tuple[list[list[str]], list[str]]:
+    """The ids found for each question, and once each of them and of the chunks that quotes are mapped to."""
     ids = [[hit.id for hit in of_question] for of_question in hits]
-    return ids, list(dict.fromkeys(chain.from_iterable(ids)))
+    mapped = (quote.chunks for quote in quotes)
+    return ids, list(dict.fromkeys(chain.from_iterable(chain(ids, mapped))))
 
 
 async def _embedder_for(collection: Collection, embedder: Embedder, *, asked: str) -> EmbedderIdentity:
@@ -303,16 +330,26 @@ def _findings(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
             f"{found.embedder.name}; if another embedder made them, what was found is chance.",
         )
     if max(wanted.request.k) > retrieval.top_k:
+        asked_for = "1 chunk was" if retrieval.top_k == 1 else f"{retrieval.top_k} chunks were"
         yield Finding(
             code="CUTOFF_OVER_TOP_K",
-            message=f"k goes up to {max(wanted.request.k)}, but {retrieval.top_k} chunks were asked for (top_k): "
+            message=f"k goes up to {max(wanted.request.k)}, but {asked_for} asked for (top_k): "
             f"metrics at a larger k see {retrieval.top_k}.",
         )
-    short = [
-        question.id
-        for (question, _), ids in zip(wanted.questions, found.ids, strict=True)
-        if len(ids) < retrieval.top_k
-    ]
+    yield from _mapped_elsewhere(wanted, found)
+    if retrieval.where and collection.count and not any(found.ids):
+        yield Finding(
+            code="NOTHING_FOUND",
+            message="Nothing came back for any question: no chunk passes the filter "
+            f"{msgspec.json.encode(retrieval.where).decode()}; check its field names and values.",
+        )
+        short = []
+    else:
+        short = [
+            question.id
+            for (question, _), ids in zip(wanted.questions, found.ids, strict=True)
+            if len(ids) < retrieval.top_k
+        ]
     if short:
         yield Finding(
             code="FEWER_THAN_TOP_K",
@@ -321,6 +358,23 @@ def _findings(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
             questions=short,
         )
     yield from _incomplete_gold(wanted, found)
+
+
+def _mapped_elsewhere(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
+    """Quotes that do not stand in their chunks: ids of another chunking often exist in this one too."""
+    looked_at, elsewhere = 0, []
+    for quote in wanted.quotes:
+        texts = [text for id_ in quote.chunks if (text := _text(found, id_))]
+        looked_at += bool(texts)
+        if texts and not stands_in(quote.quote, texts):
+            elsewhere.append(quote.question)
+    if elsewhere:
+        yield Finding(
+            code="MAPPING_ELSEWHERE",
+            message=f"Quotes do not stand in the chunks they are mapped to ({len(elsewhere)} of {looked_at} looked "
+            "at): the mapping does not fit this collection. `befund dataset map` makes one that does.",
+            questions=list(dict.fromkeys(elsewhere)),
+        )
 
 
 def _incomplete_gold(wanted: WantedSearch, found: Found) -> Iterator[Finding]:

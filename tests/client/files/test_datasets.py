@@ -28,7 +28,8 @@ def test_a_data_set_in_json(write: Write) -> None:
 
 
 def test_a_whole_request_holds_a_data_set(write: Write) -> None:
-    request = f'{{"dataset": {QUESTIONS}, "retrieval": {{"rankings": {{"Q1": ["a"]}}}}, "k": [1], "note": "mine"}}'
+    request = f'{{"dataset": {QUESTIONS}, "retrieval": {{"rankings": {{"Q1": ["a"]}}}}, "k": [1], '
+    request += '"index_chunk_ids": ["a"], "note": "mine"}'
     loaded = read_dataset(write("request.json", request))
     assert gold(loaded.value) == {"Q1": {"a": 2.0}}
     assert loaded.notes == ("options in the file are not read: k", "unknown fields ignored: note")
@@ -143,7 +144,7 @@ def test_beir_qrels_alone(write: Write) -> None:
 
 def test_what_does_not_fit_a_folder_is_refused(write: Write) -> None:
     queries = write("set/queries.jsonl", BEIR_QUERIES)
-    with pytest.raises(FileError, match="is a folder, which can be read as beir alone"):
+    with pytest.raises(FileError, match="is a folder, which can be read as BEIR alone"):
         read_dataset(queries.parent, format="csv")
     with pytest.raises(FileError, match=r"is a folder, which brings its queries\.jsonl"):
         read_dataset(queries.parent, queries=queries)

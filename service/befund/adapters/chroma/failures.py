@@ -48,8 +48,8 @@ def damaged(name: str) -> DependencyError:
     """Its vectors are lost."""
     return DependencyError(
         "index-damaged",
-        f"Collection {name!r} is damaged: vectors of it are lost or cannot be read. DELETE /collections/{name} and "
-        "ingest its documents anew; the other collections can be used.",
+        f"Collection {name!r} is damaged: vectors of it are lost or cannot be read. Ingest its documents anew with "
+        "replace (befund ingest --replace); the other collections can be used.",
     )
 
 

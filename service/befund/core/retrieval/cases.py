@@ -7,7 +7,7 @@ from befund.contract import Exclusion, QuestionResult
 from befund.core.eligibility import ANY_POSITIVE_GRADE, Gold, Mapped, exclusion_of
 from befund.core.metrics import Rankings
 from befund.core.retrieval.envelope import LazyQuestion, LazyRetrieveEvalRequest
-from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Retrieved, Sighting, repeated
+from befund.core.retrieval.ranking import NOTHING_RETRIEVED, Retrieved, Sighting, repeated, without_roles
 from befund.core.retrieval.run import Look
 
 
@@ -29,6 +29,7 @@ class Cases:
         duplicates: For each question the chunks that came back more than once.
         false_positives: For each question its known false positives down to the largest k.
         leaks: For each question the chunks that its role may not read.
+        leaks_without_roles: How many of these name no role at all.
         unordered: Questions whose scores rise somewhere down the list.
         tied: Questions whose sort by score met equal scores.
         shown: Chunks down to the largest k, summed over the questions with a ranking.
@@ -53,6 +54,7 @@ class Cases:
         self.duplicates: dict[str, list[str]] = {}
         self.false_positives: dict[str, list[str]] = {}
         self.leaks: dict[str, list[str]] = {}
+        self.leaks_without_roles = 0
         self.unordered: list[str] = []
         self.tied: list[str] = []
         self.shown = 0
@@ -72,7 +74,7 @@ class Cases:
             number = self.begin(question, gold, returned=sighting.returned)
             self.rankings.find(number, sighting.ranks, [gold.grades[chunk] for chunk in sighting.found])
             if self.items is not None:
-                self._find_items(self.items, gold, sighting)
+                find_items(self.items, gold, sighting, relevance_level=self.relevance_level)
             if look.sighting is None:
                 self.missing.append(question.id)
         if look.ranking is not None:
@@ -80,6 +82,7 @@ class Cases:
             self.watch(question.id, look.ranking, known_false=question.non_relevant)
             if look.leaks:
                 self.leaks[question.id] = look.leaks
+                self.leaks_without_roles += without_roles(look.ranking, look.leaks)
         if self._keep_results and (exclusion is None or look.ranking is not None):
             self.results.append(self._result(question, gold, look, exclusion=exclusion))
 
@@ -116,14 +119,6 @@ class Cases:
         if ranking.tied:
             self.tied.append(question)
 
-    def _find_items(self, items: Rankings, gold: Gold, sighting: Sighting) -> None:
-        rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
-        wanted = gold.items(self.relevance_level)
-        ranks = [[rank_of[chunk] for chunk in chunks if chunk in rank_of] for chunks in wanted.values()]
-        first = [min(of_item) for of_item in ranks if of_item]
-        number = items.begin([1.0] * len(wanted), returned=sighting.returned)
-        items.find(number, first, [1.0] * len(first))
-
     def _result(self, question: LazyQuestion, gold: Gold, look: Look, *, exclusion: Exclusion | None) -> QuestionResult:
         sighting = look.sighting or NOTHING_RETRIEVED
         shown = [] if look.ranking is None else look.ranking.ids[: self.largest_k]
@@ -146,3 +141,13 @@ class Cases:
             returned=sighting.returned,
             excluded=exclusion,
         )
+
+
+def find_items(items: Rankings, gold: Gold, sighting: Sighting, *, relevance_level: float) -> None:
+    """Add a question to the rankings of what level `evidence` scores: each item stands where its first chunk does."""
+    rank_of = dict(zip(sighting.found, sighting.ranks, strict=True))
+    wanted = gold.items(relevance_level)
+    ranks = [[rank_of[chunk] for chunk in chunks if chunk in rank_of] for chunks in wanted.values()]
+    first = [min(of_item) for of_item in ranks if of_item]
+    number = items.begin([1.0] * len(wanted), returned=sighting.returned)
+    items.find(number, first, [1.0] * len(first))

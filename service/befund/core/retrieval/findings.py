@@ -50,10 +50,12 @@ def _wrong_ids(wrong_ids: bool) -> Iterator[Finding]:
 def _access(cases: Cases) -> Iterator[Finding]:
     if cases.leaks:
         leaked = sum(map(len, cases.leaks.values()))
+        unnamed = f" ({cases.leaks_without_roles} of them name no role)" if cases.leaks_without_roles else ""
+        them = "it" if leaked == 1 else "them"
         yield Finding(
             code="ACL_LEAK",
-            message=f"{_count(leaked, 'chunk')} came back for a role that may not read it: filter by role in the "
-            "search, not after it.",
+            message=f"{_count(leaked, 'chunk')} came back for a role that may not read {them}{unnamed}: "
+            "filter by role in the search, not after it.",
             questions=list(cases.leaks),
         )
 
@@ -72,7 +74,7 @@ def _coverage(cases: Cases, slices: int) -> Iterator[Finding]:
     if not cases.eligible:
         yield Finding(
             code="NO_ELIGIBLE_QUESTION",
-            message=f"None of the {_count(cases.total, 'question')} can be scored: see the exclusions.",
+            message=f"{_none_of(cases.total)} be scored: see the exclusions.",
         )
     if cases.missing:
         yield Finding(
@@ -145,6 +147,15 @@ def _sample(cases: Cases, *, generated: bool) -> Iterator[Finding]:
             code="GENERATED_DATASET",
             message="The questions were generated, not asked by users: trust differences more than levels.",
         )
+
+
+def _none_of(questions: int) -> str:
+    match questions:
+        case 0:
+            return "There are no questions that can"
+        case 1:
+            return "The one question cannot"
+    return f"None of the {questions} questions can"
 
 
 def _count(number: int, noun: str) -> str:

@@ -89,6 +89,16 @@ def forbidden(ranking: Retrieved, role: str) -> list[str]:
     return list(dict.fromkeys(denied))
 
 
+def without_roles(ranking: Retrieved, chunks: Collection[str]) -> int:
+    """How many of these retrieved chunks name no role.
+
+    >>> without_roles(Retrieved(["a", "b", "c"], roles=[["staff"], [], None]), ["a", "b", "c"])
+    2
+    """
+    roles = ranking.roles or [None] * len(ranking.ids)
+    return len({chunk for chunk, named in zip(ranking.ids, roles, strict=True) if not named}.intersection(chunks))
+
+
 def repeated(ranking: Retrieved) -> list[str]:
     """The ids that came back more than once.
 

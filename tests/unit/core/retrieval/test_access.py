@@ -99,3 +99,12 @@ def test_the_number_of_chunks_is_said() -> None:
     found = finding(evaluate(questions, rankings), "ACL_LEAK")
     assert found.message.startswith("3 chunks")
     assert found.questions == ["P", "Q"]
+
+
+def test_chunks_that_name_no_role_are_told_from_those_of_other_roles() -> None:
+    ranking = [entry("a", ["staff"]), entry("b"), entry("b"), entry("c", [])]
+    found = finding(evaluate([question(relevant=["a"], role="partner")], {"Q": ranking}), "ACL_LEAK")
+    assert found.message == (
+        "3 chunks came back for a role that may not read them (2 of them name no role): filter by role in the search, "
+        "not after it."
+    )

@@ -1,0 +1,228 @@
+"""POST /judge and /judge/batch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from litestar import Controller, Request, Response, post
+from litestar.di import NamedDependency
+from litestar.openapi import ResponseSpec
+from litestar.params import JSONBody
+from msgspec import Struct
+
+from befund.api.auth import needs
+from befund.api.body import ALSO_READS, Encoded
+from befund.api.exchange import Exchange
+from befund.api.problems import problem_of, problem_specs
+from befund.api.repetition import idempotency_key
+from befund.api.workers import unless_caller_goes
+from befund.contract import (
+    CalibrationRequest,
+    CalibrationResponse,
+    JobAnswer,
+    JudgeBatchRequest,
+    JudgeBatchResponse,
+    JudgeBatchResult,
+    JudgeRequest,
+    Judgment,
+    Problem,
+)
+from befund.core.errors import BefundError
+from befund.core.jobs import Job, JobAbout
+from befund.core.judge_batch import AT_ONCE, Batch, read_batch, read_lines
+from befund.core.judge_tasks import Outcome
+from befund.telemetry import Telemetry
+from befund.usecases.jobs import Jobs, described
+from befund.usecases.judge import Judged, Judging, summary_of
+from befund.usecases.repetition import AlreadyAnswered, Caller
+
+NDJSON = "application/x-ndjson"
+BATCH = "/judge/batch"
+
+
+class JudgeEvaluation(Struct, frozen=True):
+    """Judges what a request sends, and reports it."""
+
+    judging: Judging
+    telemetry: Telemetry
+
+    async def of(self, data: JudgeRequest, request: Request[Any, Any, Any]) -> Encoded[Judgment]:
+        """Judge one answer; who goes away ends it."""
+        exchange = Exchange.of(request.scope)
+        caller = Caller(exchange.caller, idempotency_key(request.headers))
+        try:
+            outcome = await unless_caller_goes(self.judging.one(data, caller), request.receive)
+        except AlreadyAnswered as earlier:
+            exchange.replayed = True
+            return Encoded(earlier.answer)
+        except BefundError as error:
+            self._report([Outcome(None, error=error)], data.judge, data.run, exchange, "/judge")
+            raise
+        self._report([outcome], data.judge, data.run, exchange, "/judge")
+        return Encoded(msgspec.json.encode(outcome.judgment))
+
+    async def of_batch(self, batch: Batch, request: Request[Any, Any, Any]) -> Encoded[JudgeBatchResponse]:
+        """Judge many answers; who goes away ends all of it."""
+        exchange = Exchange.of(request.scope)
+        caller = Caller(exchange.caller, idempotency_key(request.headers))
+        encoded = b""
+
+        def encode(judged: Judged) -> bytes:
+            nonlocal encoded
+            results = [_result(place, each, exchange.request_id) for place, each in enumerate(judged.outcomes)]
+            encoded = msgspec.json.encode(JudgeBatchResponse(results=results, summary=judged.summary))
+            return encoded
+
+        try:
+            work = self.judging.many(batch.items, batch.options, caller, encode=encode)
+            judged = await unless_caller_goes(work, request.receive)
+        except AlreadyAnswered as earlier:
+            exchange.replayed = True
+            return Encoded(earlier.answer)
+        self._report(judged.outcomes, batch.options.judge, batch.options.run, exchange, "/judge/batch")
+        return Encoded(encoded)
+
+    async def of_calibration(self, data: CalibrationRequest, request: Request[Any, Any, Any]) -> CalibrationResponse:
+        """Compare a judge with people; who goes away ends it."""
+        exchange = Exchange.of(request.scope)
+        done = await unless_caller_goes(self.judging.calibrate(data), request.receive)
+        failed = [
+            _result(place, outcome, exchange.request_id)
+            for place, outcome in enumerate(done.outcomes)
+            if outcome.judgment is None
+        ]
+        return CalibrationResponse(
+            name=data.name,
+            judge=done.judge,
+            dimensions=done.dimensions,
+            failed=failed,
+            usage=summary_of(done.outcomes).usage,
+        )
+
+    def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
+        """Report what was judged of a job."""
+        options = job.about.options
+        about = {"request_id": job.about.request_id, "trace_id": job.about.trace_id, "endpoint": BATCH, "job": job.id}
+        label = self.judging.judges.label(options.judge)
+        self.telemetry.judged(outcomes, judge=label, run=options.run, caller=job.caller, request=about)
+
+    def _report(self, outcomes: list[Outcome], judge: str, run: str | None, exchange: Exchange, endpoint: str) -> None:
+        about = {**exchange.log_fields(), "endpoint": endpoint}
+        self.telemetry.judged(
+            outcomes, judge=self.judging.judges.label(judge), run=run, caller=exchange.caller, request=about
+        )
+
+
+class JudgeController(Controller):
+    """Judgments of single answers."""
+
+    @post(
+        "/judge",
+        status_code=200,
+        opt=needs("evaluate"),
+        operation_id="judge",
+        summary="Is an answer correct, faithful to its context, and the expected behaviour?",
+        response_description="The verdicts, and the facts and claims they follow from",
+        responses=problem_specs(400, 404, 408, 409, 413, 415, 422, 502, 503, 504),
+    )
+    async def judge(
+        self,
+        request: Request[Any, Any, Any],
+        data: JSONBody[JudgeRequest],
+        judgment: NamedDependency[JudgeEvaluation],
+    ) -> Encoded[Judgment]:
+        """Judge one answer. A judge that fails is an error, never a verdict.
+
+        With `run`, the judgment is stored before the answer is sent. A repetition with the same `Idempotency-Key`
+        within a day gets the same answer, with the header `Idempotency-Replayed: true`.
+        """
+        return await judgment.of(data, request)
+
+
+class JudgeBatchController(Controller):
+    """Judgments of many answers."""
+
+    @post(
+        "/judge/batch",
+        status_code=200,
+        opt=needs("evaluate") | {ALSO_READS: NDJSON},
+        operation_id="judge_batch",
+        summary="Judge many answers at once",
+        responses={
+            200: ResponseSpec(JudgeBatchResponse, generate_examples=False, description="What came of each answer"),
+            202: ResponseSpec(JobAnswer, generate_examples=False, description="A job; `Location` says where it is"),
+            **problem_specs(400, 404, 408, 409, 413, 415, 422, 503),
+        },
+    )
+    async def judge_batch(
+        self,
+        request: Request[Any, Any, Any],
+        data: JSONBody[Encoded[JudgeBatchRequest]],
+        judgment: NamedDependency[JudgeEvaluation],
+        jobs: NamedDependency[Jobs],
+    ) -> Response[bytes]:
+        """Judge up to 200 answers. One that cannot be read or judged fails alone, with its own problem.
+
+        More answers, up to 10,000, and any number with `Prefer: respond-async`, become a job, which goes on where it
+        was when the service is killed in the middle; the answer is 202 and says where the job is.
+
+        As `application/x-ndjson` the body is an answer a line, and what else can be said stands in the query, as
+        `?judge=rules&dataset=teralune&run=main`. With `run`, all judgments are stored before the answer is sent.
+        """
+        batch = _batch(data.json, request)
+        if not _wants_job(batch, request):
+            answer = await judgment.of_batch(batch, request)
+            return Response(answer.json, media_type="application/json")
+        exchange = Exchange.of(request.scope)
+        caller = Caller(exchange.caller, idempotency_key(request.headers))
+        about = JobAbout(options=batch.options, request_id=exchange.request_id, trace_id=exchange.trace_id)
+        job = described(await jobs.put(batch.items, batch.options, caller, about))
+        headers = {"Location": f"/jobs/{job.id}"}
+        return Response(msgspec.json.encode(job), status_code=202, media_type="application/json", headers=headers)
+
+
+class CalibrationController(Controller):
+    """How judges agree with people."""
+
+    @post(
+        "/judge/calibration",
+        status_code=200,
+        opt=needs("admin"),
+        operation_id="calibrate",
+        summary="How far does a judge agree with people?",
+        response_description="Agreement by dimension, and the answers that got no judgment",
+        responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
+    )
+    async def calibrate(
+        self,
+        request: Request[Any, Any, Any],
+        data: JSONBody[CalibrationRequest],
+        judgment: NamedDependency[JudgeEvaluation],
+    ) -> CalibrationResponse:
+        """Judge answers on which people have a verdict, and compare.
+
+        The newest calibration of a judge is told with every verdict of it from then on, until anything changes that can
+        change a verdict.
+        """
+        return await judgment.of_calibration(data, request)
+
+
+def _batch(body: bytes, request: Request[Any, Any, Any]) -> Batch:
+    if request.content_type[0].lower() != NDJSON:
+        return read_batch(body)
+    return read_lines(body, dict(request.query_params.items()))
+
+
+def _result(place: int, outcome: Outcome, request_id: str) -> JudgeBatchResult:
+    problem = None if outcome.error is None else item_problem(outcome.error, request_id)
+    return JudgeBatchResult(index=place, judgment=outcome.judgment, problem=problem)
+
+
+def item_problem(error: BefundError, request_id: str) -> Problem:
+    """What is wrong with one answer of a batch, or with a job."""
+    return problem_of(error, instance=BATCH, request_id=request_id)
+
+
+def _wants_job(batch: Batch, request: Request[Any, Any, Any]) -> bool:
+    preferences = ",".join(request.headers.getall("prefer", [])).lower().split(",")
+    return len(batch.items) > AT_ONCE or "respond-async" in {each.strip() for each in preferences}

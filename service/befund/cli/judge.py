@@ -1,0 +1,211 @@
+"""`befund judge`: judge recorded answers, through a service or in this process."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import msgspec
+
+from befund.cli.retrieve_eval import FAILED, MEASURED, NOT_MEASURABLE, UNMEASURABLE_STATUSES, is_file
+from befund.contract import Dataset, JudgeBatchResponse, JudgeItem
+from befund.core import errors
+from befund.terminal.text import counted, literal
+from befund_client import BefundError, Loaded, ProblemError, read_answers, read_config, read_dataset
+
+AT_ONCE = 200
+"""Answers of one request, as many as the service takes."""
+EPILOG = """\
+files:
+  Answers are JSON (a list, or {"items": [...]}) or JSONL; gzipped too. Each has
+  an answer, and the question, context, expected_facts, reference_answers and
+  expected_behavior that belong to it; or question_id alone, for a question of
+  the data set. The names of ragas and deepeval are known too.
+
+examples:
+  befund judge answers.jsonl
+  befund judge answers.jsonl --dataset questions.jsonl --split smoke
+  befund judge answers.jsonl --dataset teralune --run pr-42 \\
+    --url http://127.0.0.1:8080
+
+Answers go in requests of 200; --json prints the response to each on a line.
+
+exit code: 0 judged, 2 not measurable, 3 usage or service error
+"""
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be."""
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "judge",
+        help="judge recorded answers: correct, faithful, expected behaviour",
+        description="Judge recorded answers: are they correct, faithful to their context, the expected behaviour?",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("answers", metavar="FILE", help="the answers")
+    parser.add_argument("--dataset", metavar="FILE|NAME", help="questions of the answers: a file, or a stored set")
+    parser.add_argument("--split", help="only answers to questions of this split")
+    parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
+    parser.add_argument("--votes", type=_votes, metavar="1", help="independent samples, of which the majority counts")
+    parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
+    parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="begin no answer that would cost more")
+    parser.add_argument("--run", dest="run_name", metavar="NAME", help="store the judgments under this name")
+    parser.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
+    parser.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
+    parser.add_argument("--url", help="the service to ask; else BEFUND_URL, else judge in this process")
+    parser.add_argument("--json", action="store_true", help="print the responses as they came")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge, print, and return the exit code."""
+    try:
+        loaded = read_answers(arguments.answers)
+        answers = asyncio.run(_judge(arguments, loaded.value))
+    except ProblemError as error:
+        return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
+    except errors.BefundError as error:
+        hint = " With --url the answers go to the service that has it." if error.code == "index-in-use" else ""
+        return _fail(f"{error}{hint}", NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
+    except (UsageError, BefundError, ValueError) as error:
+        return _fail(error, FAILED)
+    items, responses = answers
+    if arguments.json:
+        for line in (_summary(arguments, loaded), *loaded.notes):
+            print(f"befund: {literal(line)}", file=sys.stderr)
+        for response in responses:
+            print(msgspec.json.encode(response).decode())
+    else:
+        print_report(items, responses, read=_summary(arguments, loaded), notes=loaded.notes)
+    judged = any(result.judgment is not None for response in responses for result in response.results)
+    return MEASURED if judged else NOT_MEASURABLE
+
+
+def print_report(
+    items: Sequence[JudgeItem], responses: Sequence[JudgeBatchResponse], *, read: str, notes: Sequence[str]
+) -> None:
+    """Print what was read and the tables."""
+    from rich.text import Text
+
+    from befund.terminal.console import console
+    from befund.terminal.judgments import report
+    from befund.terminal.retrieval import below, section
+
+    out = console()
+    out.print(section("Read", below(Text(literal(read)), *(Text(literal(note)) for note in notes))))
+    for part in report(items, responses, width=out.width):
+        out.print(part)
+
+
+def completed(items: Sequence[JudgeItem], dataset: Dataset, *, split: str | None) -> list[JudgeItem]:
+    """The answers to questions of a data set (of one split), with what it says of them.
+
+    Raises:
+        ValueError: An answer belongs to no question of it.
+    """
+    questions = {question.id: question for question in dataset.questions}
+    found = []
+    for item in items:
+        question = questions.get(item.question_id or "")
+        if question is None:
+            raise ValueError(f"the data set has no question {item.question_id!r}")
+        if split is not None and question.split != split:
+            continue
+        known = {
+            "question": question.question,
+            "expected_facts": list(question.expected_facts),
+            "reference_answers": list(question.reference_answers),
+            "expected_behavior": question.expected_behavior,
+            "role": question.role,
+        }
+        given = {name: value for name, value in known.items() if getattr(item, name) is None}
+        found.append(msgspec.structs.replace(item, **given))
+    if not found:
+        raise ValueError(f"no answer belongs to a question of split {split!r}")
+    return found
+
+
+async def _judge(
+    arguments: argparse.Namespace, items: Sequence[JudgeItem]
+) -> tuple[Sequence[JudgeItem], list[JudgeBatchResponse]]:
+    from befund.here import service
+
+    dataset = arguments.dataset
+    if dataset is not None and is_file(dataset):
+        if arguments.run_name:
+            raise UsageError("--run needs a stored data set: put the file with PUT /datasets, and name it")
+        items = completed(items, read_dataset(dataset).value, split=arguments.split)
+        dataset = None
+    elif arguments.split is not None and dataset is None:
+        raise UsageError("--split goes with --dataset, which says what belongs to it")
+    url = arguments.url or os.environ.get("BEFUND_URL")
+    if not url:
+        print("befund: no service named (--url, BEFUND_URL): judging in this process", file=sys.stderr)
+    options: dict[str, Any] = {
+        "judge": arguments.judge,
+        "votes": arguments.votes,
+        "use_cache": False if arguments.no_cache else None,
+        "dataset": dataset,
+        "run": arguments.run_name,
+        "config": read_config(arguments.config) if arguments.config else None,
+    }
+    responses = []
+    with _progress():
+        async with service(url) as client:
+            if dataset is not None and arguments.split is not None:
+                items = completed(items, await client.dataset(dataset), split=arguments.split)
+            left = arguments.max_cost
+            for place, part in enumerate(_parts(items)):
+                replaces = arguments.replace_run and place == 0
+                answer = await client.judge_batch(part, **options, replace_run=replaces, max_cost_usd=left)
+                responses.append(answer)
+                if left is not None:
+                    left = max(left - (answer.summary.usage.cost_usd or 0.0), 1e-9)
+    return items, responses
+
+
+def _parts(items: Sequence[JudgeItem]) -> Iterator[Sequence[JudgeItem]]:
+    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
+
+
+def _summary(arguments: argparse.Namespace, loaded: Loaded[list[JudgeItem]]) -> str:
+    return f"{arguments.answers} ({loaded.format}): {counted(len(loaded.value), 'answer')}"
+
+
+def _votes(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:3]) <= 25:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of votes; it is between 1 and 25")
+    return int(text)
+
+
+def _dollars(text: str) -> float:
+    try:
+        dollars = float(text)
+    except ValueError:
+        dollars = 0.0
+    if not 0 < dollars < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount in US dollars; write it like 0.50")
+    return dollars
+
+
+def _progress() -> AbstractContextManager[Any]:
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status("judging")
+
+
+def _fail(error: object, code: int) -> int:
+    print(f"befund: {literal(str(error))}", file=sys.stderr)
+    return code

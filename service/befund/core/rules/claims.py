@@ -1,0 +1,221 @@
+"""The claims of an answer, each with the passage that supports or contradicts it."""
+
+from collections.abc import Sequence
+
+from befund.core.judging import Claim, ClaimVerdict, Passage
+from befund.core.rules import versions
+from befund.core.rules.language import Lexicon, Tongue
+from befund.core.rules.quantities import Entity, Key
+from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.support import Evidence, Support, conflict, support_of
+from befund.core.rules.vocabulary import listed
+from befund.core.rules.weights import Linear
+
+_SMALL_TALK = listed(
+    "yes no yeah yep sure okay ok oh wow well thanks thank please sorry agree true exactly absolutely indeed "
+    "great good "
+    "nice cool awesome amazing interesting fun pretty really hope help helps glad welcome too hi hello hey know "
+    "right "
+    "ja nein gern gerne klar natürlich danke bitte leider entschuldigung hallo guten tag stimmt genau gut schön "
+    "helfen hoffe weiter so very scary popular talented definitely haha lol"
+)
+
+
+class Context:
+    """The passages, read, with what is said about which version in them."""
+
+    def __init__(self, passages: Sequence[Passage], texts: Sequence[Text], evidence: Evidence, question: Text) -> None:
+        self.passages = passages
+        self.texts = texts
+        self.evidence = evidence
+        self.question = question
+        self.echoes = _asks_openly(question)
+        self.known = versions.keys_of([*texts, question])
+        self.scopes = [scope for text in texts for scope in versions.scopes(text.sentences, self.known)]
+
+    def is_echo(self, entity: Entity) -> bool:
+        """Whether a name is only repeated from the question, and the question does not ask about it."""
+        return self.echoes and entity.kind == "name" and not entity.wants.isdisjoint(self.question.provides)
+
+
+_OPEN = listed(
+    "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum "
+    "wozu womit "
+    "wessen wem wen woran wieso"
+)
+
+
+def _asks_openly(question: Text) -> bool:
+    """Whether the question asks for something, and not for yes or no."""
+    return any(token.text in _OPEN for sentence in question.sentences for token in sentence.tokens)
+
+
+def is_claim(sentence: Sentence) -> bool:
+    """Whether a sentence says something that could be true or false of the world, and is no courtesy.
+
+    >>> from befund.core.rules.words import tokens
+    """
+    if sentence.entities:
+        return True
+    said = [token.text for token in sentence.tokens if token.kind != "mark"]
+    told = [term for term in sentence.terms if term.key not in _SMALL_TALK and term.raw.casefold() not in _SMALL_TALK]
+    return bool(told) and not (
+        len(said) <= 4 and any(word in ("i", "you", "ich", "sie") for word in said) and len(told) < 2
+    )
+
+
+def claim_of(
+    sentence: Sentence,
+    about: frozenset[Key],
+    tongue: Tongue,
+    context: Context,
+    lexicon: Lexicon,
+    model: Linear,
+    *,
+    force: bool,
+) -> Claim:
+    """The verdict on one claim.
+
+    Args:
+        sentence: The claim.
+        about: The versions it speaks of.
+        tongue: Language of the answer, for claims too short to show theirs.
+        context: What may support it.
+        lexicon: Language data.
+        model: Decides where no rule does.
+        force: Whether the model may not abstain.
+    """
+    found = support_of(sentence, context.evidence, lexicon)
+    if found.best is None:
+        return Claim(sentence.raw, "unsupported", rule="empty context")
+    best = context.evidence.sentences[found.best]
+    if missing := [entity for entity in found.missing if not context.is_echo(entity)]:
+        return _without(sentence, missing[0], found, context)
+    if (at := _other_version(sentence, about, context)) is not None:
+        return _cite(sentence, "contradicted", at, context, "version differs")
+    chunk = context.evidence.chunks[found.best]
+    other = context.texts[chunk].tongue
+    if tongue and other and tongue != other:
+        return _translated(sentence, found, context, model, force=force)
+    if conflict(sentence, best):
+        return _cite(sentence, "contradicted", found.best, context, "negation differs")
+    if sentence.denied and not best.denied and not force:
+        return _cite(sentence, None, found.best, context, "negation not in the passage")
+    score = model.score(found.features)
+    decided = model.decide(score, force=force)
+    if decided is None and found.together and score >= model.yes / 2:
+        decided = True  # its figures side by side in one place make up for words
+    verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
+    return _cite(sentence, verdicts[decided], found.best, context, "wording")
+
+
+def _cite(sentence: Sentence, verdict: ClaimVerdict | None, at: int, context: Context, rule: str) -> Claim:
+    passage = context.passages[context.evidence.chunks[at]]
+    quote = context.evidence.sentences[at].raw
+    if verdict == "unsupported":
+        return Claim(sentence.raw, verdict, rule=rule)
+    verified = folded(quote) in folded(passage.text or "")
+    return Claim(sentence.raw, verdict, passage.id, quote, verified, rule)
+
+
+def folded(text: str) -> str:
+    """Whitespace and case made alike."""
+    return " ".join(text.casefold().split())
+
+
+def _without(sentence: Sentence, lost: Entity, found: Support, context: Context) -> Claim:
+    """A figure or name stands nowhere in the context: contradicted where the best passage has another of its kind."""
+    best = found.best or 0
+    window = context.evidence.sentences[found.window[0] : found.window[1] + 1]
+    others = [entity for each in window for entity in each.entities if _rivals(entity, lost, sentence)]
+    if others and found.coverage >= 0.5:
+        return _cite(sentence, "contradicted", best, context, f"{lost.kind} differs: {lost.text}")
+    return Claim(sentence.raw, "unsupported", rule=f"{lost.kind} missing: {lost.text}")
+
+
+def _rivals(entity: Entity, lost: Entity, sentence: Sentence) -> bool:
+    mine = frozenset(key for own in sentence.entities for key in own.provides)
+    return bool(entity.dimensions & lost.dimensions) and not entity.weak and entity.wants.isdisjoint(mine)
+
+
+def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) -> int | None:
+    """A sentence of the context that gives a figure of the claim for another version, if none gives it for this one."""
+    named = {key for _, key in versions.named(sentence, context.known)}
+    for entity in sentence.entities:
+        meant = versions.scope_at(sentence, entity.start, about, context.known)
+        if entity.weak or len(meant) != 1 or not entity.provides.isdisjoint(named | meant):
+            continue
+        stating = sorted({row for key in entity.wants for row in context.evidence.places.get(key, ())})
+        held = [_held(row, entity, context) for row in stating]
+        if stating and all(scope and not scope & meant for scope in held):
+            return stating[0]
+    return None
+
+
+def _held(row: int, entity: Entity, context: Context) -> frozenset[Key]:
+    sentence = context.evidence.sentences[row]
+    found: frozenset[Key] = frozenset()
+    for other in sentence.entities:
+        if not entity.wants.isdisjoint(other.provides):
+            found |= versions.scope_at(sentence, other.start, context.scopes[row], context.known)
+    return found
+
+
+def _translated(sentence: Sentence, found: Support, context: Context, model: Linear, *, force: bool) -> Claim:
+    """Another language than the passage: its figures, versions and names must stand in one passage, else nobody knows.
+
+    A sentence about several versions is taken clause by clause.
+    """
+    cited: list[tuple[int, bool]] = []
+    lonely = False
+    for exact in _bound_together(sentence, context):
+        at = _passage_with(exact, context, context.evidence.chunks[found.best or 0])
+        if at is None:
+            lonely = True
+        else:
+            cited.append((at, _same_polarity(sentence, exact, context.evidence.sentences[at])))
+    if cited and not lonely:
+        if all(same for _, same in cited):
+            return _cite(sentence, "supported", cited[0][0], context, "figures in one passage")
+        return _cite(sentence, "contradicted" if force else None, cited[0][0], context, "negation in another language")
+    if lonely:
+        return Claim(sentence.raw, "unsupported", rule="figures in no single passage")
+    decided = model.score(found.features) > 0 if force else None
+    verdict: ClaimVerdict | None = None if decided is None else "supported" if decided else "unsupported"
+    return _cite(sentence, verdict, found.best or 0, context, "other language")
+
+
+def _bound_together(sentence: Sentence, context: Context) -> list[list[Entity]]:
+    """The figures and names that must stand in one passage: all, or those of each version where it names several."""
+    exact = [entity for entity in sentence.entities if not entity.weak and not context.is_echo(entity)]
+    labels = versions.named(sentence, context.known)
+    if all(any(entity is label for label, _ in labels) for entity in exact):
+        return []
+    if len({key for _, key in labels}) < 2:
+        return [exact]
+    parts = [[e for e in exact if part.start <= e.start < part.end] for part in sentence.clauses]
+    return [part for part in parts if part]
+
+
+def _passage_with(exact: Sequence[Entity], context: Context, first: int) -> int | None:
+    """The sentence that has most of these, in a chunk that has all; None if no chunk has."""
+    provides, chunks = context.evidence.provides, context.evidence.chunks
+    for chunk in dict.fromkeys([first, *chunks]):
+        rows = [row for row in range(len(chunks)) if chunks[row] == chunk]
+        held = frozenset().union(*(provides[row] for row in rows))
+        if all(not entity.wants.isdisjoint(held) or not entity.near.isdisjoint(held) for entity in exact):
+            return max(rows, key=lambda row: sum(not entity.wants.isdisjoint(provides[row]) for entity in exact))
+    return None
+
+
+def _same_polarity(sentence: Sentence, exact: Sequence[Entity], passage: Sentence) -> bool:
+    """Whether what is said of these figures is denied on neither side or on both."""
+    for entity in exact:
+        there = [other for other in passage.entities if not entity.wants.isdisjoint(other.provides)]
+        if there and _denies(sentence, entity) != all(_denies(passage, other) for other in there):
+            return False
+    return True
+
+
+def _denies(sentence: Sentence, entity: Entity) -> bool:
+    return entity.start in sentence.denied_at and not sentence.clause_at(entity.start).conditional
