@@ -84,6 +84,7 @@ def together(answers: Sequence[IngestResponse]) -> IngestResponse:
             removed=sum(each.removed for each in counts),
             skipped=[skipped for each in counts for skipped in each.skipped],
         ),
+        notes=list(dict.fromkeys(note for answer in answers for note in answer.notes)),
     )
 
 

@@ -156,15 +156,15 @@ async def test_a_document_whose_front_matter_is_broken_is_said_and_stays_as_it_w
     assert texts(index) == {"D1-chunk-1": SHORT}
 
 
-@pytest.mark.parametrize("name", ["$schema", "$id", "#id", "chroma:document"])
-async def test_a_document_with_a_field_that_the_index_cannot_hold_is_said(
-    index: Any, ingest: Ingest, name: str
-) -> None:
-    given = {"text": SHORT, "metadata": {name: 1}}
-    answer = await ingest({"D1": f'---\n"{name}": x\n---\nText.', "D2": given, "D3": SHORT})
-    assert answer.documents.added == 1
-    reason = f"its field {name!r} cannot be stored: names with $, #, chroma: are the index's own"
-    assert [each.reason for each in answer.documents.skipped] == [reason] * 2
+async def test_fields_that_the_index_cannot_hold_are_left_out_and_said(index: Any, ingest: Ingest) -> None:
+    given = {"text": SHORT, "metadata": {"chroma:document": 1, "#id": 1, "a": {"$b": 2}}}
+    answer = await ingest({"D1": '---\n"$schema": {url: x}\ntitle: T\n---\nText.', "D2": given}, more=True)
+    assert answer.documents == counts(added=2)
+    reserved = "fields left out, since names that begin with $, #, chroma: are the index's own"
+    assert answer.notes == [f"{reserved}: '#id', '$schema.url', 'chroma:document'"]
+    first, second = (chunk.metadata for chunk in index.held_chunks["docs"].values())
+    assert (first["title"], second["a.$b"]) == ("T", 2)
+    assert not any(name.startswith(("$", "#", "chroma:")) for name in [*first, *second])
 
 
 async def test_a_collection_that_is_deleted_meanwhile_is_a_conflict(index: Any, ingest: Ingest) -> None:

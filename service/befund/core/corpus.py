@@ -22,7 +22,7 @@ LARGEST_INTEGER = 2**63 - 1
 OWN_FIELDS = frozenset({"document", "number", "chunks", "start", "end", "content"})
 """What Befund itself stores beside a chunk; a document's own fields of these names are left out."""
 RESERVED_BEGINNINGS = ("$", "#", "chroma:")
-"""Names that the index keeps for its own."""
+"""Names that the index keeps for its own; a document's fields of these names are left out."""
 
 _CHUNKING = re.compile(r"markdown/([1-9][0-9]{0,8})/(0|[1-9][0-9]{0,8})")
 
@@ -118,6 +118,8 @@ def flat_metadata(given: Mapping[Any, Any]) -> dict[str, Value]:
     """
     flat: dict[str, Value] = {}
     for name, given_value in _leaves(given, ""):
+        if name.startswith(RESERVED_BEGINNINGS):
+            continue
         value = _value(name, given_value)
         if name == "roles" and not isinstance(value, list):
             value = [role for part in _text(value).split(",") if (role := part.strip())]
@@ -128,14 +130,16 @@ def flat_metadata(given: Mapping[Any, Any]) -> dict[str, Value]:
     return flat
 
 
+def reserved_names(given: Mapping[Any, Any]) -> Iterator[str]:
+    """The names in metadata that `flat_metadata` leaves out since the index cannot hold them."""
+    return (name for name, _ in _leaves(given, "") if name.startswith(RESERVED_BEGINNINGS))
+
+
 def _leaves(value: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, inner in value.items():
         name = f"{prefix}{_text(key)}"
         if not name or len(name) > LONGEST_NAME:
             raise MetadataError(f"a name in the metadata is empty or longer than {LONGEST_NAME} characters")
-        if name.startswith(RESERVED_BEGINNINGS):
-            reserved = ", ".join(RESERVED_BEGINNINGS)
-            raise MetadataError(f"its field {name!r} cannot be stored: names with {reserved} are the index's own")
         if isinstance(inner, Mapping):
             if name == "roles":
                 raise MetadataError("roles is neither a name nor a list of names")

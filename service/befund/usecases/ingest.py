@@ -10,6 +10,7 @@ from msgspec import Struct
 from befund.contract import IngestCounts, IngestDocument, IngestRequest, IngestResponse, SkippedDocument
 from befund.core.access import ROLES
 from befund.core.corpus import (
+    RESERVED_BEGINNINGS,
     Chunk,
     Chunking,
     Document,
@@ -18,6 +19,7 @@ from befund.core.corpus import (
     corpus_hash,
     flat_metadata,
     plain_newlines,
+    reserved_names,
 )
 from befund.core.errors import ConflictError, ContradictionError, DependencyError, NotFoundError
 from befund.ports import Collection, Embedder, EmbedderIdentity, Index, IndexedChunk, Vectors
@@ -26,6 +28,7 @@ DOCUMENTS_AT_ONCE = 64
 CHARACTERS_AT_ONCE = 1_000_000
 LONGEST_ID = 512
 MOST_WAITING = 8
+MOST_NAMED = 20
 NO_TEXT = "it has no text"
 
 FrontMatter = Callable[[str], Mapping[Any, Any]]
@@ -122,7 +125,7 @@ class Ingestion:
             embedder=target.embedder.name,
             chunking=target.chunking.name,
             corpus=corpus,
-            notes=[] if request.more else list(work.notes()),
+            notes=[*work.notes_on_documents(), *([] if request.more else work.notes())],
         )
 
     async def _target(self, name: str, request: IngestRequest) -> "_Target":
@@ -182,7 +185,9 @@ class Ingestion:
         text = plain_newlines(given.text)
         try:
             said = {name: value for name, value in self._front_matter(text).items() if name != "id"}
-            document = Document(id=given.id, text=text, metadata=flat_metadata(said | given.metadata))
+            metadata = said | given.metadata
+            document = Document(id=given.id, text=text, metadata=flat_metadata(metadata))
+            work.left_out.update(reserved_names(metadata))
         except MetadataError as error:
             return SkippedDocument(id=given.id, reason=str(error))
         content = document.content
@@ -295,6 +300,7 @@ class _Work:
         self.target = target
         self.held = held
         self.counts = _Counts()
+        self.left_out: set[str] = set()
 
     def wrote(self, cut: _Cut, chunks: list[str]) -> list[str]:
         """Note a document that was written; gives the chunks of its version before that it has no more."""
@@ -307,6 +313,13 @@ class _Work:
             return []
         self.counts.changed += 1
         return list(set(before.chunks).difference(chunks))
+
+    def notes_on_documents(self) -> Iterator[str]:
+        """What to know of the documents that were sent."""
+        if self.left_out:
+            names = ", ".join(repr(name) for name in sorted(self.left_out)[:MOST_NAMED])
+            reserved = ", ".join(RESERVED_BEGINNINGS)
+            yield f"fields left out, since names that begin with {reserved} are the index's own: {names}"
 
     def notes(self) -> Iterator[str]:
         """What to know of the documents the collection holds now."""
