@@ -442,7 +442,7 @@ async def test_a_collection_whose_vectors_are_lost_is_damaged_and_the_others_are
         with pytest.raises(DependencyError, match="Collection 'lost' is damaged") as caught:
             await work
         assert caught.value.code == "index-damaged"
-        assert "ingest its documents anew" in caught.value.detail
+        assert "Ingest its documents anew" in caught.value.detail
     assert {each.name: each.damaged for each in await index.collections()} == {"lost": True, "kept": False}
     await index.ready()
     assert [len(hits) for hits in await index.search("kept", at(0), top_k=2_300)] == [2_300]
