@@ -40,7 +40,7 @@ from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
 from befund.api.workers import Workers
 from befund.bundled import MissingDataError, bundled
-from befund.contract import IngestRequest
+from befund.contract import Content, IngestRequest
 from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
@@ -95,7 +95,7 @@ def create_app(
     datasets = Datasets(store, settings.store_content)
     live_search = LiveSearch(settings)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
-    ingestion = ingestion_into(live_search.parts)
+    ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
     jobs: Jobs
     ending = Ending()
@@ -221,9 +221,15 @@ async def bring_corpus(ingestion: Ingestion) -> None:
     log.info("corpus", collection=answer.collection, chunks=answer.chunks, added=answer.documents.added)
 
 
-def ingestion_into(parts: SearchParts) -> Ingestion:
-    """What writes Markdown documents into the collections of an index."""
-    return Ingestion(parts.index, parts.embedder, split=split_markdown, front_matter=read_front_matter)
+def ingestion_into(parts: SearchParts, content: Content) -> Ingestion:
+    """What writes Markdown documents into the collections of an index, with their texts or without."""
+    return Ingestion(
+        parts.index,
+        parts.embedder,
+        split=split_markdown,
+        front_matter=read_front_matter,
+        keep_texts=content == "full",
+    )
 
 
 class LiveSearch:

@@ -80,6 +80,15 @@ def test_a_file_that_is_no_document_is_skipped_with_the_reason(tmp_path: Path, c
     assert reason in reasons(tmp_path)[0]
 
 
+def test_a_link_to_a_file_outside_the_folder_is_said_and_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, outside="Text.", docs__one="Text.")
+    (tmp_path / "docs" / "out.md").symlink_to(tmp_path / "outside.md")
+    (tmp_path / "same").symlink_to(tmp_path / "docs")
+    read = read_folder(tmp_path / "same")
+    assert [file.id for file in read.files] == ["one"]
+    assert [reason for _, reason in read.skipped] == ["it is a link to a file outside the folder"]
+
+
 def test_links_to_folders_are_counted_and_not_followed_so_that_a_loop_ends(tmp_path: Path) -> None:
     write(tmp_path, sub__one="Text.")
     (tmp_path / "sub" / "loop").symlink_to(tmp_path)

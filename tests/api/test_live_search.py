@@ -122,6 +122,34 @@ async def test_questions_are_searched_for_and_measured(live: Live) -> None:
     assert findings(answer).keys() == {"SMALL_SAMPLE"}
 
 
+def everything_below(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+async def test_under_ids_the_index_keeps_no_texts_and_is_searched_all_the_same(tmp_path: Path) -> None:
+    documents = {"documents": [{"id": id_, "text": text} for id_, text in TEXTS.items()]}
+    evidence = {"evidence": [{"id": "E1", "quote": "72 hours"}]}
+    async with running(Settings(data_dir=tmp_path, store_content="ids")) as client:
+        assert (await client.post("/collections/corpus/documents", json=documents)).json()["chunks"] == 5
+        answer = await ask(client, body(WEBHOOKS | {"relevant": ["webhooks-chunk-1"]}))
+        mapped = await client.post("/collections/corpus/evidence-mapping", json=evidence)
+    assert answer["metrics"]["hit_rate@1"]["value"] == 1.0
+    assert (mapped.status_code, mapped.json()["type"].rpartition("/")[2]) == (422, "no-texts")
+    stored = everything_below(tmp_path)
+    assert b"webhooks-chunk-1" in stored
+    assert b"Failed webhooks are retried" not in stored
+
+
+async def test_an_evidence_id_with_two_quotes_is_refused(live: Live) -> None:
+    first, second = {"id": "E1", "quote": "72 hours"}, {"id": "E1", "quote": "ten devices"}
+    async with live() as client:
+        answer = await client.post("/collections/corpus/evidence-mapping", json={"evidence": [first, first, second]})
+        same = await client.post("/collections/corpus/evidence-mapping", json={"evidence": [first, first]})
+    assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (422, "evidence-twice")
+    assert answer.json()["errors"][0]["pointer"] == "/evidence/2/id"
+    assert same.status_code == 200
+
+
 async def test_the_figures_are_those_of_the_same_rankings_sent(live: Live) -> None:
     async with live() as client:
         searched = await ask(client, body())

@@ -160,12 +160,23 @@ async def test_a_document_whose_front_matter_is_broken_is_said_and_stays_as_it_w
 async def test_a_document_with_a_field_that_the_index_cannot_hold_is_said(
     index: Any, ingest: Ingest, name: str
 ) -> None:
-    answer = await ingest(
-        {"D1": f'---\n"{name}": x\n---\nText.', "D2": {"text": SHORT, "metadata": {name: 1}}, "D3": "C."}
-    )
+    given = {"text": SHORT, "metadata": {name: 1}}
+    answer = await ingest({"D1": f'---\n"{name}": x\n---\nText.', "D2": given, "D3": SHORT})
     assert answer.documents.added == 1
-    reason = f"its field {name!r} cannot be stored, since names with $, #, chroma: are the index's own"
+    reason = f"its field {name!r} cannot be stored: names with $, #, chroma: are the index's own"
     assert [each.reason for each in answer.documents.skipped] == [reason] * 2
+
+
+async def test_a_collection_that_is_deleted_meanwhile_is_a_conflict(index: Any, ingest: Ingest) -> None:
+    class DeletedBeforeWriting(type(index)):  # type: ignore[misc]
+        async def write(self, name: str, *written: Any) -> None:
+            await self.drop(name)
+            await self.collection(name)
+
+    index.__class__ = DeletedBeforeWriting
+    with pytest.raises(ConflictError, match=r"deleted while .* Send them again") as raised:
+        await ingest({"D1": SHORT})
+    assert raised.value.code == "collection-deleted"
 
 
 async def test_a_chunk_that_cannot_be_embedded_spoils_only_itself(index: Any, embedder: Any, ingest: Ingest) -> None:

@@ -58,7 +58,7 @@ def read_folder(folder: Path) -> Folder:
     """Look at every file below a folder, in the order of their paths; hidden files and folders are passed over.
 
     A document's id is the `id` of its front matter, else its path in the folder without the suffix. Links to folders
-    are not followed.
+    are not followed, nor are links to files elsewhere.
 
     Raises:
         FolderError: There is no such folder, it has no Markdown file that can be read, or two documents have one id.
@@ -68,9 +68,13 @@ def read_folder(folder: Path) -> Folder:
     files: dict[str, File] = {}
     skipped: list[tuple[Path, str]] = []
     others: Counter[str] = Counter()
+    inside = Path(os.path.realpath(folder))
     for path in _paths(folder, skipped, others):
         if path.suffix.lower() not in MARKDOWN:
             others[path.suffix.lower()] += 1
+            continue
+        if not Path(os.path.realpath(path)).is_relative_to(inside):
+            skipped.append((path, "it is a link to a file outside the folder"))
             continue
         try:
             file = File(path, _id(path, folder))

@@ -134,10 +134,8 @@ def _leaves(value: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         if not name or len(name) > LONGEST_NAME:
             raise MetadataError(f"a name in the metadata is empty or longer than {LONGEST_NAME} characters")
         if name.startswith(RESERVED_BEGINNINGS):
-            beginnings = ", ".join(RESERVED_BEGINNINGS)
-            raise MetadataError(
-                f"its field {name!r} cannot be stored, since names with {beginnings} are the index's own"
-            )
+            reserved = ", ".join(RESERVED_BEGINNINGS)
+            raise MetadataError(f"its field {name!r} cannot be stored: names with {reserved} are the index's own")
         if isinstance(inner, Mapping):
             if name == "roles":
                 raise MetadataError("roles is neither a name nor a list of names")

@@ -53,13 +53,17 @@ class Ingestion:
         embedder: What makes the vectors.
         split: What cuts documents.
         front_matter: What reads their front matter.
+        keep_texts: Whether the index gets the texts of the chunks beside their vectors.
     """
 
-    def __init__(self, index: Index, embedder: Embedder, *, split: Split, front_matter: FrontMatter) -> None:
+    def __init__(
+        self, index: Index, embedder: Embedder, *, split: Split, front_matter: FrontMatter, keep_texts: bool = True
+    ) -> None:
         self._index = index
         self._embedder = embedder
         self._split = split
         self._front_matter = front_matter
+        self._keep_texts = keep_texts
         self._turn = asyncio.Lock()
         self._waiting = 0
 
@@ -75,7 +79,7 @@ class Ingestion:
 
         Raises:
             ConflictError: The collection was made with another embedder (`embedder-mismatch`) or cut otherwise
-                (`chunking-mismatch`).
+                (`chunking-mismatch`), or somebody deletes it meanwhile (`collection-deleted`).
             ContradictionError: A document stands twice, there is nothing to do, or name or chunking cannot be.
             DependencyError: The index or the embedder is down, damaged or unusable.
         """
@@ -91,6 +95,16 @@ class Ingestion:
 
     async def _ingest(self, name: str, request: IngestRequest, progress: Progress) -> IngestResponse:
         target = await self._target(name, request)
+        try:
+            return await self._fill(target, request, progress)
+        except NotFoundError as error:
+            raise ConflictError(
+                "collection-deleted",
+                f"Collection {name!r} was deleted while documents were written to it. Send them again.",
+            ) from error
+
+    async def _fill(self, target: "_Target", request: IngestRequest, progress: Progress) -> IngestResponse:
+        name = target.name
         work = _Work(target, _held(await self._index.chunks(name, texts=False)))
         for documents in _slices(request.documents):
             await self._bring(documents, work)
@@ -150,7 +164,7 @@ class Ingestion:
             i, chunk = chunks[position]
             of_document[i].append(chunk)
         records = [
-            _record(each, chunk, of=len(written))
+            _record(each, chunk, of=len(written), keep_text=self._keep_texts)
             for each, written in zip(cut, of_document, strict=True)
             for chunk in written
         ]
@@ -318,7 +332,7 @@ def _held(chunks: Sequence[IndexedChunk]) -> dict[str, _Held]:
     return held
 
 
-def _record(cut: _Cut, chunk: Chunk, *, of: int) -> IndexedChunk:
+def _record(cut: _Cut, chunk: Chunk, *, of: int, keep_text: bool) -> IndexedChunk:
     metadata: dict[str, Value] = {
         **cut.document.metadata,
         "document": cut.document.id,
@@ -328,7 +342,7 @@ def _record(cut: _Cut, chunk: Chunk, *, of: int) -> IndexedChunk:
         "end": chunk.end,
         "content": cut.content,
     }
-    return IndexedChunk(chunk.id, chunk.text, metadata)
+    return IndexedChunk(chunk.id, chunk.text if keep_text else None, metadata)
 
 
 def _slices(documents: Sequence[IngestDocument]) -> Iterator[Sequence[IngestDocument]]:
