@@ -65,7 +65,7 @@ def test_keys_that_say_nothing_are_missing() -> None:
 def test_a_question_without_a_metric_counts_as_unscored() -> None:
     tally = Tally()
     for found in (
-        retrieval(mrr=1.0),
+        retrieval(**{"mrr@10": 1.0}),
         retrieval(mrr=None, recall=0.5),
         retrieval(excluded="behavior"),
         retrieval(mrr=0.5, recall=1.0),
@@ -85,8 +85,8 @@ def test_a_run_without_records_has_no_figures() -> None:
 
 def test_metrics_that_come_late_are_unscored_before() -> None:
     tally = Tally()
-    tally.add(retrieval(mrr=1.0))
+    tally.add(retrieval(**{"mrr@10": 1.0}))
     tally.add(retrieval(**{"ndcg@10": 0.25}))
     metrics = tally.summary(2).metrics
-    assert (metrics["mrr"].n, metrics["ndcg@10"].n, metrics["ndcg@10"].attempted) == (1, 1, 2)
+    assert (metrics["mrr@10"].n, metrics["ndcg@10"].n, metrics["ndcg@10"].attempted) == (1, 1, 2)
     assert math.isclose(metrics["ndcg@10"].value or 0, 0.25)
