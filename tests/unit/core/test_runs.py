@@ -66,15 +66,15 @@ def test_a_question_without_a_metric_counts_as_unscored() -> None:
     tally = Tally()
     for found in (
         retrieval(**{"mrr@10": 1.0}),
-        retrieval(mrr=None, recall=0.5),
+        retrieval(**{"mrr@10": None, "recall@5": 0.5}),
         retrieval(excluded="behavior"),
-        retrieval(mrr=0.5, recall=1.0),
+        retrieval(**{"mrr@10": 0.5, "recall@5": 1.0}),
     ):
         tally.add(found)
     summary = tally.summary(4)
     assert summary.questions == 4
     seen = {name: (each.value, each.n, each.attempted, each.unscored) for name, each in summary.metrics.items()}
-    assert seen == {"mrr": (0.75, 2, 3, 1), "recall": (0.75, 2, 3, 1)}
+    assert seen == {"mrr@10": (0.75, 2, 3, 1), "recall@5": (0.75, 2, 3, 1)}
 
 
 def test_a_run_without_records_has_no_figures() -> None:
