@@ -395,6 +395,7 @@ async def test_texts_of_a_bundle_are_left_out_where_none_are_kept(
         lambda bundle: re.sub(rb'"hash":"sha256:[0-9a-f]{2}', b'"hash":"sha256:00', bundle, count=1),
         lambda bundle: bundle.replace(b'"befund_bundle":1', b'"befund_bundle":1,"more":1'),
         lambda bundle: bundle.replace(b'"config":{', b'"config":{"x":"' + b"y" * 300_000 + b'",'),
+        lambda bundle: bundle.replace(b'"said":{}', b'"said":{"judgment":["prompt"]}'),
         lambda bundle: bundle.replace(b'"level":"chunk"', b'"level":"page"'),
         lambda bundle: bundle.replace(b'"level":"chunk"', b'"level":"chunk","more":1'),
         lambda bundle: bundle.replace(b'"level":"chunk"', b'"level":"evidence"'),

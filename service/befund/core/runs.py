@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from befund.contract import Estimate, Exclusion, RunSummary
 from befund.core.datasets import StoredVersion
-from befund.core.errors import ConflictError
+from befund.core.errors import ConflictError, ContradictionError
 from befund.core.judged_tally import JudgedTally
 from befund.core.metrics import Metric, metric_named
 from befund.core.retrieval.content import hash_of
@@ -188,6 +188,22 @@ def _differences_of(stored: Identity, sent: Identity) -> Iterator[tuple[str, Any
         yield from _differences(stored.measured, sent.measured, "measured")
     for judge in sorted(stored.judges.keys() & sent.judges.keys()):
         yield from _differences(stored.judges[judge], sent.judges[judge], f"fingerprint of judge {judge}")
+
+
+def completed(given: Mapping[str, Any], known: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """A configuration with what the service knows itself, which wins; other keys of the same objects are kept.
+
+    Raises:
+        ContradictionError: `config-key-taken`: what was given has something else in the place of such an object.
+    """
+    whole = dict(given)
+    for key, value in known.items():
+        if not isinstance(given.get(key, {}), dict):
+            raise ContradictionError.at(
+                f"/config/{key}", "config-key-taken", f"The service adds to config.{key}. Make an object of it."
+            )
+        whole[key] = given.get(key, {}) | value
+    return whole
 
 
 def compared(config: Mapping[str, Any]) -> dict[str, Any]:
