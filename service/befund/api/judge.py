@@ -10,7 +10,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody
 from msgspec import Struct
 
-from befund.api.auth import needs, refuse_without_admin
+from befund.api.auth import needs
 from befund.api.body import ALSO_READS, Encoded
 from befund.api.exchange import Exchange
 from befund.api.problems import problem_of, problem_specs
@@ -136,8 +136,6 @@ class JudgeController(Controller):
         With `run`, the judgment is stored before the answer is sent. A repetition with the same `Idempotency-Key`
         within a day gets the same answer, with the header `Idempotency-Replayed: true`.
         """
-        if data.replace_run:
-            refuse_without_admin(Exchange.of(request.scope), "replace_run")
         return await judgment.of(data, request)
 
 
@@ -172,8 +170,6 @@ class JudgeBatchController(Controller):
         `?judge=rules&dataset=teralune&run=main`. With `run`, all judgments are stored before the answer is sent.
         """
         batch = _batch(data.json, request)
-        if batch.options.replace_run:
-            refuse_without_admin(Exchange.of(request.scope), "replace_run")
         if not _wants_job(batch, request):
             answer = await judgment.of_batch(batch, request)
             return Response(answer.json, media_type="application/json")

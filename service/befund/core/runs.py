@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from befund.contract import Estimate, Exclusion, RunSummary
 from befund.core.datasets import StoredVersion
-from befund.core.errors import ConflictError, ContradictionError
+from befund.core.errors import ConflictError
 from befund.core.judged_tally import JudgedTally
 from befund.core.metrics import Metric, metric_named
 from befund.core.retrieval.content import hash_of
@@ -190,19 +190,15 @@ def _differences_of(stored: Identity, sent: Identity) -> Iterator[tuple[str, Any
         yield from _differences(stored.judges[judge], sent.judges[judge], f"fingerprint of judge {judge}")
 
 
-def completed(given: Mapping[str, Any], known: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """A configuration with what the service knows itself, which wins; other keys of the same objects are kept.
+def completed(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A configuration with what the service knows itself, which wins.
 
-    Raises:
-        ContradictionError: `config-key-taken`: what was given has something else in the place of such an object.
+    Other keys of the same objects are kept; what was given in place of such an object stands in it as `given`.
     """
     whole = dict(given)
     for key, value in known.items():
-        if not isinstance(given.get(key, {}), dict):
-            raise ContradictionError.at(
-                f"/config/{key}", "config-key-taken", f"The service adds to config.{key}. Make an object of it."
-            )
-        whole[key] = given.get(key, {}) | value
+        own = given.get(key, {})
+        whole[key] = (own if isinstance(own, dict) else {"given": own}) | dict(value)
     return whole
 
 
