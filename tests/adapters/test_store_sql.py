@@ -96,6 +96,11 @@ def take_away(file: Path, instead: bytes | None) -> None:
         file.write_bytes(instead)
 
 
+def make_empty(file: Path) -> None:
+    file.parent.mkdir()
+    file.touch()
+
+
 def damage(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
@@ -286,13 +291,6 @@ async def test_records_are_paged_in_the_order_of_the_data_set(store: SqlStore) -
     assert [each.question_id for each in (*first, *rest)] == ["Q2", "Q1", "Q3"]
 
 
-async def test_the_records_of_a_run_that_was_begun_anew_are_no_longer_given(store: SqlStore) -> None:
-    await store.write_run(write("main", edition("Q1")))
-    run = await store.run("main")
-    await store.write_run(write("main", edition("Q1"), replace=True))
-    assert await store.records(run, limit=1) == []
-
-
 async def test_more_records_than_a_statement_takes(store: SqlStore) -> None:
     many = edition(*(f"Q{i}" for i in range(2 * store_sql.PORTION + 1)))
     await store.put_dataset("many", many)
@@ -388,6 +386,22 @@ async def test_a_file_that_was_taken_away_is_not_written_to(store: SqlStore, fil
         await store.write_run(write("main", edition("Q1")))
     with pytest.raises(DependencyError, match="moved, deleted or replaced"):
         await store.ask()
+
+
+async def test_an_empty_file_is_not_taken_for_a_new_store(file: Path) -> None:
+    make_empty(file)
+    with pytest.raises(DependencyError, match="is empty: put a back-up in its place, or delete it to begin anew"):
+        await SqlStore(file).open()
+    assert bytes_of(file) == b""
+
+
+async def test_a_run_that_has_gone_does_not_pass_for_one_without_records(store: SqlStore) -> None:
+    await store.write_run(write("main", edition("Q1")))
+    before = await store.run("main")
+    await store.write_run(write("main", edition("Q1"), replace=True))
+    with pytest.raises(NotFoundError):
+        await store.records(before, limit=10)
+    assert await store.records(await store.run("main"), after=0, limit=10) == []
 
 
 async def test_a_locked_database_is_unavailable_for_now(store: SqlStore, file: Path) -> None:

@@ -47,6 +47,11 @@ async def test_without_a_key_it_is_401_and_without_the_scope_403(kept_guarded: h
         await refused(kept_guarded.post(path, json=body, headers=headers), 403, "forbidden")
 
 
+async def test_what_the_service_knows_of_the_configuration_is_not_overridden(kept: httpx.AsyncClient) -> None:
+    for config in ({"software": {"befund": "0", "rag": "7"}}, {"software": {"rag": "7"}}):
+        await judged(kept, named(run="main", config=config))
+
+
 CASES = {
     "right, in German over English": (
         item(

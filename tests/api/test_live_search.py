@@ -467,6 +467,15 @@ async def test_collections_need_their_scopes(
     assert answer.status_code == status
 
 
+@pytest.mark.parametrize("option", ["prune", "replace"])
+async def test_removing_documents_takes_the_scope_that_deletes(guarded: httpx.AsyncClient, option: str) -> None:
+    answer = await guarded.post(
+        "/collections/corpus/documents", json={"documents": [], option: True}, headers={"x-api-key": "ci-secret"}
+    )
+    assert answer.status_code == 403
+    assert f"{option} deletes what is stored, and the key 'ci' lacks the scope 'admin'" in answer.json()["detail"]
+
+
 async def test_a_live_search_needs_the_scope_evaluate(guarded: httpx.AsyncClient) -> None:
     answer = await guarded.post("/retrieve-eval", json=body(), headers={"x-api-key": KEYS[1].secret})
     assert answer.status_code == 403

@@ -258,6 +258,12 @@ class SqlStore:
         row = (await connection.execute(query)).one_or_none()
         if row is not None and (row.content == "full" or not edition.verified):
             return row.id, _datetime(row.created)
+        if row is not None and version.content == "ids":
+            held = await connection.execute(
+                select(questions.c.question_id, questions.c.json).where(questions.c.version_id == row.id)
+            )
+            if {each.question_id: each.json for each in held} == {each.id: each.json for each in edition.questions}:
+                return row.id, _datetime(row.created)
         now = self._now()
         if row is None:
             values = _version_values(version) | {"created": now}

@@ -142,6 +142,8 @@ def _check_run(run: BundledRun) -> None:
         raise _damaged(f"its run was not created between {EARLIEST.year} and {LATEST.year}")
     if len(msgspec.json.encode(run.identity.config)) > LARGEST_CONFIG:
         raise _damaged(f"its configuration has more than {LARGEST_CONFIG} bytes")
+    if any(key not in run.identity.config for keys in run.identity.said.values() for key in keys):
+        raise _damaged("a part of the service is said to have given what its configuration does not hold")
 
 
 def _edition(head: Head, lines: list[_QuestionLine], content: Content) -> Edition:

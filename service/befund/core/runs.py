@@ -190,6 +190,18 @@ def _differences_of(stored: Identity, sent: Identity) -> Iterator[tuple[str, Any
         yield from _differences(stored.judges[judge], sent.judges[judge], f"fingerprint of judge {judge}")
 
 
+def completed(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A configuration with what the service knows itself, which wins.
+
+    Other keys of the same objects are kept; what was given in place of such an object stands in it as `given`.
+    """
+    whole = dict(given)
+    for key, value in known.items():
+        own = given.get(key, {})
+        whole[key] = (own if isinstance(own, dict) else {"given": own}) | dict(value)
+    return whole
+
+
 def compared(config: Mapping[str, Any]) -> dict[str, Any]:
     """What of a configuration makes a run another one: not its hash, nor what its data set is called."""
     kept = {key: value for key, value in config.items() if key != "fingerprint"}

@@ -30,7 +30,7 @@ from befund.core.judge_tasks import Outcome, Task, judgment_of, record_of, task_
 from befund.core.judged import judged_by, nothing_said
 from befund.core.judging import Dimension
 from befund.core.repeated import refuse_repeated_fields
-from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, Tally, compared, refuse_other
+from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, Tally, compared, completed, refuse_other
 from befund.core.together import together
 from befund.core.voting import DIMENSIONS
 from befund.ports import Answered, Judge, Judges, RunWrite, Store
@@ -245,13 +245,16 @@ class Judging(Struct, frozen=True):
     async def _refuse_other_run(self, answers: Answers, version: Version) -> None:
         """Say before anything is paid for that the run is another one."""
         options = answers.options
-        if options.run is None or options.replace_run:
+        if options.run is None:
+            return
+        sent = _identity(answers, version)
+        if options.replace_run:
             return
         try:
             run = await self.store.run(options.run)
         except NotFoundError:
             return
-        refuse_other(options.run, run.identity, _identity(answers, version))
+        refuse_other(options.run, run.identity, sent)
 
     async def judge_all(
         self, tasks: Sequence[Task | Outcome], answers: Answers, budget: Budget, *, told: Told | None = None
@@ -372,7 +375,7 @@ def _identity(answers: Answers, version: Version) -> Identity:
         "dataset": {"questions": version.questions_hash, "evidence_mapping": version.mapping_hash},
         "software": {"befund": __version__},
     }
-    config = compared(known | answers.options.config)
+    config = compared(completed(answers.options.config, known))
     return Identity(
         version=version.hash,
         config=config,

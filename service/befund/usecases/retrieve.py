@@ -23,7 +23,7 @@ from befund.core.retrieval.findings import findings
 from befund.core.retrieval.measurement import Measurement
 from befund.core.retrieval.overlap import no_known_id
 from befund.core.retrieval.summary import chosen_metrics, estimates, measure, slices, with_metrics
-from befund.core.runs import compared
+from befund.core.runs import compared, completed
 from befund.core.stats import RESAMPLES
 from befund.usecases.recording import Recorder, Recording
 from befund.usecases.search import Searched
@@ -207,7 +207,7 @@ def _config(
     measurement: Measurement, searched: Searched | None, *, questions: str, evidence_mapping: str
 ) -> dict[str, Any]:
     given = measurement.request.config
-    known = {
+    known: dict[str, dict[str, Any]] = {
         "dataset": {
             "name": measurement.dataset.name,
             "questions": questions,
@@ -215,12 +215,5 @@ def _config(
         },
         "software": {"befund": __version__},
     }
-    for key, value in known.items():
-        if isinstance(given.get(key, {}), dict):
-            known[key] = given.get(key, {}) | value
-        else:
-            raise ContradictionError.at(
-                f"/config/{key}", "config-key-taken", f"The service adds to config.{key}. Make an object of it."
-            )
-    config = given | known | (searched.config if searched else {})
+    config = completed(given, known) | (searched.config if searched else {})
     return config | {"fingerprint": hash_of(compared(config))}

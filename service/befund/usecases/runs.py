@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 import structlog
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from befund.contract import (
     Content,
@@ -32,12 +32,13 @@ from befund.ports import RunWrite, Store
 from befund.usecases.datasets import described
 
 PORTION = 500
-"""Records read at a time; the event loop is free in between."""
+"""Records read at a time."""
+AT_ONCE = 25
+"""Records looked at before the event loop is free in between: each may be long."""
 READINGS = 5
 """How often a run is read that is begun anew while it is read."""
 PRUNED_EVERY = timedelta(days=1)
 
-_RETRIEVAL = msgspec.json.Decoder(RetrievalRecord)
 _JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
 _CURSOR = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 _POSITION = re.compile(r"[0-9]{1,9}")
@@ -149,7 +150,9 @@ class Runs(Struct, frozen=True):
 
     async def _records(self, run: Run, after: int | None = None) -> AsyncIterator[Record]:
         while portion := await self.store.records(run, after=after, limit=PORTION):
-            for record in portion:
+            for i, record in enumerate(portion):
+                if not i % AT_ONCE:
+                    await asyncio.sleep(0)
                 yield record
             after = portion[-1].position
 
@@ -192,7 +195,7 @@ def _record(parts: list[Record]) -> RunRecord:
     return RunRecord(
         question_id=parts[0].question_id,
         question_hash=parts[0].question_hash,
-        retrieval=_RETRIEVAL.decode(found[RETRIEVAL]) if RETRIEVAL in found else None,
+        retrieval=cast(RetrievalRecord, Raw(found[RETRIEVAL])) if RETRIEVAL in found else None,  # sent as it is stored
         judgment=_JUDGMENT.decode(found[JUDGMENT]) if JUDGMENT in found else None,
     )
 

@@ -65,16 +65,16 @@ def test_keys_that_say_nothing_are_missing() -> None:
 def test_a_question_without_a_metric_counts_as_unscored() -> None:
     tally = Tally()
     for found in (
-        retrieval(mrr=1.0),
-        retrieval(mrr=None, recall=0.5),
+        retrieval(**{"mrr@10": 1.0}),
+        retrieval(**{"mrr@10": None, "recall@5": 0.5}),
         retrieval(excluded="behavior"),
-        retrieval(mrr=0.5, recall=1.0),
+        retrieval(**{"mrr@10": 0.5, "recall@5": 1.0}),
     ):
         tally.add(found)
     summary = tally.summary(4)
     assert summary.questions == 4
     seen = {name: (each.value, each.n, each.attempted, each.unscored) for name, each in summary.metrics.items()}
-    assert seen == {"mrr": (0.75, 2, 3, 1), "recall": (0.75, 2, 3, 1)}
+    assert seen == {"mrr@10": (0.75, 2, 3, 1), "recall@5": (0.75, 2, 3, 1)}
 
 
 def test_a_run_without_records_has_no_figures() -> None:
@@ -85,8 +85,8 @@ def test_a_run_without_records_has_no_figures() -> None:
 
 def test_metrics_that_come_late_are_unscored_before() -> None:
     tally = Tally()
-    tally.add(retrieval(mrr=1.0))
+    tally.add(retrieval(**{"mrr@10": 1.0}))
     tally.add(retrieval(**{"ndcg@10": 0.25}))
     metrics = tally.summary(2).metrics
-    assert (metrics["mrr"].n, metrics["ndcg@10"].n, metrics["ndcg@10"].attempted) == (1, 1, 2)
+    assert (metrics["mrr@10"].n, metrics["ndcg@10"].n, metrics["ndcg@10"].attempted) == (1, 1, 2)
     assert math.isclose(metrics["ndcg@10"].value or 0, 0.25)
