@@ -207,7 +207,7 @@ def _config(
     measurement: Measurement, searched: Searched | None, *, questions: str, evidence_mapping: str
 ) -> dict[str, Any]:
     given = measurement.request.config
-    known = {
+    known: dict[str, dict[str, Any]] = {
         "dataset": {
             "name": measurement.dataset.name,
             "questions": questions,
