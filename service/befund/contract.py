@@ -783,7 +783,7 @@ class JudgeBatchItem(JudgeItem, frozen=True, kw_only=True):
 
 
 class JudgeOptions(Request, frozen=True, kw_only=True):
-    """How answers are to be judged; see `JudgeRequest`, which has the same fields."""
+    """How answers are to be judged: fields of `JudgeRequest` again, since two Structs with fields make no third."""
 
     judge: JudgeName = "default"
     votes: Votes = 1

@@ -156,7 +156,7 @@ def test_the_command_it_shows_prints_the_same_tables(halves: list[str], half: in
     assert shell(command).strip() == halves[half][halves[half].index("Read\n") :].strip()
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="THE CURL COMMANDS WERE NOT TRIED: no curl here")
 def test_the_curl_commands_it_shows_work(halves: list[str], answers: list[RetrieveEvalResponse], service: str) -> None:
     one, whole = (json.loads(shell(curl_in(half, service))) for half in halves)
     (question,) = one["per_question"]
