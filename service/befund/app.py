@@ -14,7 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 import befund
-from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
+from befund.adapters.chroma import ChromaProbe, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
 from befund.adapters.folder import FolderError, read_folder
 from befund.adapters.front_matter import read_front_matter
@@ -28,6 +28,7 @@ from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
+from befund.api.diagnose import DiagnoseBatchController, DiagnoseController, DiagnoseEvaluation
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.jobs import Ending, JobController
@@ -46,9 +47,11 @@ from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.datasets import Datasets
+from befund.usecases.diagnose import Diagnosing
 from befund.usecases.ingest import Ingestion
 from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
 from befund.usecases.judge import Judging
+from befund.usecases.probing import IndexParts
 from befund.usecases.runs import Runs, prune, prune_daily
 from befund.usecases.search import SearchParts
 
@@ -97,13 +100,14 @@ def create_app(
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
+    diagnosing: Diagnosing
     jobs: Jobs
     ending = Ending()
     asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        nonlocal judging, jobs
+        nonlocal judging, diagnosing, jobs
         encoded_document(app)
         bringing: asyncio.Task[None] | None = None
         loading: asyncio.Task[None] | None = None
@@ -112,6 +116,7 @@ def create_app(
         rules = RulesJudge()
         bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
         judging = Judging(bench, store, settings.store_content, clock, new_id)
+        diagnosing = Diagnosing(judging, live_search.probing, rules)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
         runner = JobRunner(
             jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry).of_job
@@ -146,6 +151,7 @@ def create_app(
             DatasetController,
             RunController,
             JudgeBatchController,
+            DiagnoseBatchController,
             CalibrationController,
         ],
         request_max_body_size=settings.max_body_bytes,
@@ -164,6 +170,7 @@ def create_app(
             MetricsController,
             CollectionsController,
             JudgeController,
+            DiagnoseController,
             JobController,
             documents,
             whole_evaluations,
@@ -180,6 +187,7 @@ def create_app(
             "jobs": _given(lambda: jobs),
             "ending": _given(lambda: ending),
             "judgment": _given(lambda: JudgeEvaluation(judging, telemetry)),
+            "diagnosis": _given(lambda: DiagnoseEvaluation(diagnosing, telemetry)),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(
                 lambda: RetrieveEvaluation(
@@ -247,9 +255,11 @@ class LiveSearch:
             if settings.embedder
             else None
         )
-        self._index = ChromaIndex(self._folder or ServedChroma(settings.chroma_url or ""))
+        self._index = ChromaProbe(self._folder or ServedChroma(settings.chroma_url or ""))
         self._warm: asyncio.Task[None] | None = None
-        self.parts = SearchParts(index=self._index, embedder=self._endpoint or self._static, tokenizer=self._static)
+        embedder = self._endpoint or self._static
+        self.parts = SearchParts(index=self._index, embedder=embedder, tokenizer=self._static)
+        self.probing = IndexParts(index=self._index, probe=self._index, embedder=embedder)
 
     def claim(self) -> None:
         """Take the index's folder, where the index is one.

@@ -214,6 +214,28 @@ class Diagnosis(Response, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
+class DiagnosisRecord(Response, frozen=True, kw_only=True):
+    """A diagnosis as a run holds it; texts are null or empty where the store keeps none.
+
+    Attributes:
+        diagnosis: The diagnosis; its judgment is left out where the run holds it as a record of its own.
+        answer: What was diagnosed.
+        context: The ids of the chunks the generator received; null where they are not known.
+        retrieved: The ranking before; null where it was not sent.
+        collection: The collection that was looked into; null where none was.
+        top_k: How many chunks retrieval gives; null where nobody said.
+        where: The filter of the search.
+    """
+
+    diagnosis: Diagnosis
+    answer: str | None
+    context: list[str] | None
+    retrieved: list[str] | None
+    collection: str | None
+    top_k: int | None
+    where: dict[str, Any] | None
+
+
 class DiagnosedGroup(Response, frozen=True, kw_only=True, omit_defaults=True):
     """The answers of one class or cause.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from befund.contract.base import Id, Response
 from befund.contract.datasets import DatasetVersion
+from befund.contract.diagnosis import DiagnosisRecord
 from befund.contract.judging import Chunk, Generation, Judgment
 from befund.contract.questions import ExpectedBehavior
 from befund.contract.retrieval import Exclusion, RankingEntry
@@ -46,6 +47,7 @@ class RunRecord(Response, frozen=True, kw_only=True):
     question_hash: str
     retrieval: RetrievalRecord | None = None
     judgment: "JudgmentRecord | None" = None
+    diagnosis: DiagnosisRecord | None = None
 
 
 class RunDataset(Response, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ from befund.core.judge_tasks import Outcome, Task, judgment_of, record_of, task_
 from befund.core.judged import judged_by, nothing_said
 from befund.core.judging import Dimension
 from befund.core.repeated import refuse_repeated_fields
-from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, Tally, compared, completed, refuse_other
+from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, Record, Tally, compared, completed, refuse_other
 from befund.core.together import together
 from befund.core.voting import DIMENSIONS
 from befund.ports import Answered, Judge, Judges, RunWrite, Store
@@ -67,6 +67,7 @@ class Answers(Struct, frozen=True):
         selection: The questions; None where no data set is meant.
         dataset_name: What the data set is called; None where only its run names it.
         calibrations: How judges agree with people, by fingerprint, of those that were calibrated.
+        part: The part of the service that judges, as runs name it.
     """
 
     options: JudgeOptions
@@ -74,6 +75,7 @@ class Answers(Struct, frozen=True):
     selection: Selection | None
     dataset_name: str | None
     calibrations: Mapping[str, dict[str, JudgeCalibration]]
+    part: str = JUDGMENT
 
     @property
     def concurrency(self) -> int:
@@ -136,7 +138,7 @@ class Judging(Struct, frozen=True):
         options = _options(request)
         body = msgspec.json.encode(request)
         repeats = await unanswered(self.store, caller, "/judge", body) if options.run is not None else None
-        answers = await self._answers(options, [request.question_id] if request.question_id else [])
+        answers = await self.answers(options, [request.question_id] if request.question_id else [])
         task = answers.task(request)
         judgment = await self._judgment(task, answers)
         outcome = Outcome(task, judgment)
@@ -181,7 +183,7 @@ class Judging(Struct, frozen=True):
                 )
         options = JudgeOptions(judge=request.judge, use_cache=request.use_cache, dataset=request.dataset)
         ids = dict.fromkeys(item.question_id for item in request.items if item.question_id is not None)
-        answers = await self._answers(options, list(ids))
+        answers = await self.answers(options, list(ids))
         outcomes = await self.judge_all(_tasks(request.items, answers), answers, Budget(None))
         found: dict[str, DimensionCalibration] = {
             name: self._calibration(name, request, outcomes) for name in DIMENSIONS
@@ -210,12 +212,25 @@ class Judging(Struct, frozen=True):
         read = [_read(raw, place) for place, raw in enumerate(items)]
         ids = [each.question_id for each in read if isinstance(each, JudgeItem) and each.question_id is not None]
         named = [each.judge for each in read if isinstance(each, JudgeBatchItem) and each.judge is not None]
-        answers = await self._answers(options, list(dict.fromkeys(ids)), also=dict.fromkeys(named))
+        answers = await self.answers(options, list(dict.fromkeys(ids)), also=dict.fromkeys(named))
         return answers, _tasks(read, answers)
 
-    async def _answers(
-        self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = ()
+    async def answers(
+        self,
+        options: JudgeOptions,
+        question_ids: Sequence[str],
+        *,
+        also: Iterable[str] = (),
+        part: str = JUDGMENT,
     ) -> Answers:
+        """Look up what a request names: judges, questions, the run; raises as `prepare` does.
+
+        Args:
+            options: What holds for all of its answers.
+            question_ids: The questions.
+            also: Judges that single answers name.
+            part: The part of the service that asks, as runs name it.
+        """
         judges = {name: self.judges.named(name) for name in (options.judge, *also)}
         calibrated = await self.store.calibrations([judge.fingerprint for judge in judges.values()])
         if len(msgspec.json.encode(options.config)) > LARGEST_CONFIG:
@@ -224,11 +239,11 @@ class Judging(Struct, frozen=True):
             )
         if options.dataset is not None:
             selection = await self.store.selection(options.dataset, question_ids)
-            answers = Answers(options, judges, selection, options.dataset.partition("@")[0], calibrated)
+            answers = Answers(options, judges, selection, options.dataset.partition("@")[0], calibrated, part)
         elif options.run is not None:
-            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None, calibrated)
+            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None, calibrated, part)
         else:
-            answers = Answers(options, judges, None, None, calibrated)
+            answers = Answers(options, judges, None, None, calibrated, part)
         if answers.selection is not None:
             await self._refuse_other_run(answers, answers.selection.version)
         return answers
@@ -247,7 +262,7 @@ class Judging(Struct, frozen=True):
         options = answers.options
         if options.run is None:
             return
-        sent = _identity(answers, version)
+        sent = identity_of(answers, version)
         if options.replace_run:
             return
         try:
@@ -322,11 +337,17 @@ class Judging(Struct, frozen=True):
             for outcome in outcomes
             if outcome.task is not None and outcome.judgment is not None
         ]
-        if not records:
+        await self.write(answers, records, answer, repeats)
+
+    async def write(
+        self, answers: Answers, records: Sequence[Record], answer: bytes = b"", repeats: Answered | None = None
+    ) -> None:
+        """Write records to the run that the request names, if it names one."""
+        if not records or answers.options.run is None or answers.selection is None:
             return
         write = RunWrite(
             name=answers.options.run,
-            identity=_identity(answers, answers.selection.version),
+            identity=identity_of(answers, answers.selection.version),
             dataset_name=answers.dataset_name,
             edition=None,
             records=[records],
@@ -370,7 +391,8 @@ def _options(request: JudgeRequest) -> JudgeOptions:
     return JudgeOptions(**{name: getattr(request, name) for name in JudgeOptions.__struct_fields__})
 
 
-def _identity(answers: Answers, version: Version) -> Identity:
+def identity_of(answers: Answers, version: Version) -> Identity:
+    """What the run is that these answers are kept in."""
     known = {
         "dataset": {"questions": version.questions_hash, "evidence_mapping": version.mapping_hash},
         "software": {"befund": __version__},
@@ -381,7 +403,7 @@ def _identity(answers: Answers, version: Version) -> Identity:
         config=config,
         measured={},
         judges={judge.name: judge.fingerprint for judge in answers.judges.values()},
-        said={JUDGMENT: list(config)},
+        said={answers.part: list(config)},
     )
 
 

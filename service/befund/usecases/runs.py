@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 
 from befund.contract import (
     Content,
+    DiagnosisRecord,
     JudgmentRecord,
     RetrievalRecord,
     RunAnswer,
@@ -27,7 +28,7 @@ from befund.contract import (
 from befund.core.bundle import Bundle, bundle_head, question_line, record_line
 from befund.core.errors import DependencyError, MalformedRequestError, NotFoundError
 from befund.core.names import read_name
-from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run, Tally
+from befund.core.runs import DIAGNOSIS, JUDGMENT, RETRIEVAL, Record, Run, Tally
 from befund.ports import RunWrite, Store
 from befund.usecases.datasets import described
 
@@ -40,6 +41,7 @@ READINGS = 5
 PRUNED_EVERY = timedelta(days=1)
 
 _JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
+_DIAGNOSIS = msgspec.json.Decoder(DiagnosisRecord)
 _CURSOR = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 _POSITION = re.compile(r"[0-9]{1,9}")
 
@@ -76,6 +78,8 @@ class Runs(Struct, frozen=True):
                 tally.add(record.json)
             elif record.part == JUDGMENT:
                 tally.judged.add_stored(record.json)
+            elif record.part == DIAGNOSIS:
+                tally.diagnosed.add_stored(record.json, record.question_id)
         summary = await compute(lambda: tally.summary(run.questions))
         records = await self.store.records(run, after=after, limit=limit + 1) if limit else []
         positions = sorted({record.position for record in records})
@@ -197,6 +201,7 @@ def _record(parts: list[Record]) -> RunRecord:
         question_hash=parts[0].question_hash,
         retrieval=cast(RetrievalRecord, Raw(found[RETRIEVAL])) if RETRIEVAL in found else None,  # sent as it is stored
         judgment=_JUDGMENT.decode(found[JUDGMENT]) if JUDGMENT in found else None,
+        diagnosis=_DIAGNOSIS.decode(found[DIAGNOSIS]) if DIAGNOSIS in found else None,
     )
 
 

@@ -41,7 +41,11 @@ def fate_of(seen: Seen, trace: Trace | None, recorded: Recorded, *, arrived: boo
     chunks = list(places) or list(seen.wanted.chunks)
     journeys = {chunk: journey_of(chunk, places.get(chunk), recorded, arrived=arrived) for chunk in chunks}
     chosen = _decisive(journeys, trace, seen)
-    faults = [*_of_mapping(seen, trace), *_of_document(seen, trace, chosen), *_of_split(trace, journeys, recorded)]
+    lost, split = _of_document(seen, trace, chosen), _of_split(trace, journeys, recorded)
+    halved = split and any(chunk in recorded.context for chunk in journeys)
+    if halved and not any(fault.stage in ("index", "filter") for fault in lost):
+        lost, split = split, lost
+    faults = [*_of_mapping(seen, trace), *lost, *split]
     stages = _stages(chosen, faults, trace)
     return Fate(stages, [] if arrived else faults)
 

@@ -28,6 +28,7 @@ class Place(Struct, frozen=True, kw_only=True):
         clause: The clause of the filter that leaves it out.
         value: What it says itself of the field of that clause; None where it has no such field.
         rank: Its exact rank among the chunks that pass the filter, up to `BEYOND`; None where it has none.
+        last: The last of the ranks it shares with chunks just as near.
         returned: Whether a search for so many chunks as retrieval gives returns it; None where nobody searched.
         reachable: Whether a search with its own vector finds it; None where nobody searched.
         likeness: Cosine of its vector with that of its text; None where they were not compared.
@@ -39,6 +40,7 @@ class Place(Struct, frozen=True, kw_only=True):
     clause: dict[str, Any] | None = None
     value: object = None
     rank: int | None = None
+    last: int | None = None
     returned: bool | None = None
     reachable: bool | None = None
     likeness: float | None = None
