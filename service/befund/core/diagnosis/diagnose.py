@@ -32,6 +32,8 @@ _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
     (True, False): "GENERATION_FAILURE",
     (False, True): "UNSUPPORTED_CORRECT_ANSWER",
 }
+MOST_LEAKS = 10
+"""Chunks that a cause names."""
 _STATES: Mapping[bool | None, StageState] = {True: "ok", False: "failed", None: "skipped"}
 
 
@@ -157,15 +159,11 @@ def _misbehavior(examined: Examined) -> Cause:
 
 
 def _leak_causes(examined: Examined) -> list[Cause]:
-    return [
-        Cause(
-            code="ACCESS_LEAK",
-            detail=f"{chunk} is in the context, and the role that asks may not read it",
-            confidence="measured",
-            chunk=chunk,
-        )
-        for chunk in examined.leaks
-    ]
+    if not examined.leaks:
+        return []
+    named = ", ".join(examined.leaks[:MOST_LEAKS]) + (" and more" if len(examined.leaks) > MOST_LEAKS else "")
+    detail = f"the context holds {named}, which the role that asks may not read"
+    return [Cause(code="ACCESS_LEAK", detail=detail, confidence="measured", chunk=examined.leaks[0])]
 
 
 def _truth(examined: Examined, walked: Walk) -> list[Stage]:

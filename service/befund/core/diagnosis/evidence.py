@@ -25,8 +25,11 @@ OTHER_VERSION = "version differs"
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _PRODUCT = re.compile(r"([^\W\d_]+)\s+(?:v|version\s+)?\d+(?:\.\d+)+", re.IGNORECASE)
 _STEM = 4
-_BEFORE = 200
-_WORDS_OF_QUOTE, _WORDS_OF_QUESTION = 2, 1
+_BEFORE = 120
+"""Characters before a sentence, and at the head of its chunk, that say what it is about."""
+_ENOUGH_WORDS = 2
+"""That a passage shares with the question or with a quote of its gold; where no quote is known, one must do."""
+_BARE_NUMBER = re.compile(r"\s*\d[\d.,]*\s*")
 
 
 class Reading(Struct, frozen=True):
@@ -121,7 +124,7 @@ def evidence_in(
     facts = [_place(fact, at, sought, folded, readings) for at, fact in enumerate(sought.facts)]
     facts = [place if place.chunk else _by_quote(place, at, gold, folded, quotes) for at, place in enumerate(facts)]
     present = all(place.chunk is not None for place in facts)
-    return Evidence(present, "text", facts, gold, _disagreement(present, facts, sought, ids))
+    return Evidence(present, "text", facts, gold, _disagreement(present, facts, gold, ids))
 
 
 def top_of(wanted: Iterable[Wanted]) -> list[Wanted]:
@@ -161,7 +164,7 @@ def _place(fact: str, at: int, sought: Sought, folded: Mapping[str, str], readin
         if reading.id in sought.false_positives or not states(reading, at):
             continue
         quote = reading.facts[at].quote
-        if _is_about(quote or "", folded[reading.id], sought):
+        if quote and not _is_version_alone(fact, quote) and _is_about(quote, folded[reading.id], sought):
             return FactPlace(fact, reading.id, quote)
     for reading in readings:
         seen = reading.facts[at]
@@ -199,9 +202,9 @@ def _is_about(passage: str, chunk: str, sought: Sought) -> bool:
     product = {name.casefold()[:_STEM] for name in _PRODUCT.findall(sought.question)}
     own = _stems(around) - product
     comparable = 0
-    references = [(sought.question, _WORDS_OF_QUESTION)]
-    references += [(wanted.quote, _WORDS_OF_QUOTE) for wanted in sought.wanted if wanted.quote]
-    for reference, enough in references:
+    quotes = [wanted.quote for wanted in sought.wanted if wanted.quote]
+    enough = _ENOUGH_WORDS if quotes else 1
+    for reference in (sought.question, *quotes):
         stems = _stems(reference) - product
         if not stems or (tongue and tongue_of(reference.casefold().split()) not in ("", tongue)):
             continue
@@ -211,18 +214,27 @@ def _is_about(passage: str, chunk: str, sought: Sought) -> bool:
     return not comparable
 
 
+def _is_version_alone(fact: str, passage: str) -> bool:
+    """Whether what was taken for a count is the version of a product: "Orbit 3.0" does not say that there are three."""
+    if not _BARE_NUMBER.fullmatch(fact):
+        return False
+    without = _PRODUCT.sub("", passage)
+    return without != passage and not any(character.isdigit() for character in without)
+
+
 def _stems(text: str) -> set[str]:
     words = (word.casefold() for word in _WORD.findall(text))
     return {word[:_STEM] for word in words if word not in STOPWORDS}
 
 
-def _disagreement(present: bool, facts: Sequence[FactPlace], sought: Sought, ids: Sequence[str]) -> list[str]:
-    gold = [chunk for wanted in sought.wanted for chunk in wanted.chunks]
-    if not gold:
-        return []
-    if present and not set(gold) & set(ids):
+def _disagreement(present: bool, facts: Sequence[FactPlace], gold: Sequence[Seen], ids: Sequence[str]) -> list[str]:
+    """What to look at where the text says one thing, and the ids and quotes of the gold another."""
+    chunks = {chunk for seen in gold for chunk in seen.wanted.chunks}
+    if present and gold and not chunks.intersection(ids) and not any(seen.in_context for seen in gold):
         named = ", ".join(dict.fromkeys(place.chunk for place in facts if place.chunk))
-        return [f"The context's text states every fact ({named}), but no gold chunk is among its ids: review the gold."]
-    if not present and set(gold) <= set(ids):
+        return [
+            f"The text of {named} states every fact, but no gold passage or chunk is in the context: review the gold."
+        ]
+    if not present and chunks and chunks <= set(ids):
         return ["Every gold chunk is in the context by its id, but its text there does not state every fact."]
     return []

@@ -86,14 +86,14 @@ def _of_mapping(seen: Seen, trace: Trace | None) -> list[Fault]:
 def _of_document(seen: Seen, trace: Trace | None, chosen: Journey | None) -> list[Fault]:
     """What ended the journey, put down to the document where that is gone, or to the text where that lost the quote."""
     ended = chosen.fault if chosen is not None else None
-    if trace is None or (seen.wanted.unmapped and not trace.places):
+    if trace is None:
         return [ended] if ended else []
     lacking = chosen is None or (ended is not None and ended.cause.code == "CHUNK_MISSING")
     if lacking and trace.document_held is False:
         detail = f"no chunk of document {trace.document} is in the collection"
         chunk = ended.cause.chunk if ended else None
         return [Fault("index", Cause(code="DOCUMENT_MISSING", detail=detail, confidence="measured", chunk=chunk))]
-    if trace.text == "lost":
+    if trace.text == "lost" and not (seen.wanted.unmapped and trace.document_held is None):
         where = ", ".join(place.chunk for place in trace.places) or f"any chunk of document {trace.document}"
         cause = Cause(
             code="TEXT_LOST",

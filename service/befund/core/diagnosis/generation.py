@@ -11,6 +11,8 @@ from befund.core.judging import REFUSALS, Fact
 
 _VERSION = re.compile(r"(?<![\d.,])\d+\.\d+(?:\.\d+)*(?![\d,])")
 _SHOWN = 160
+DENIED = "negated"
+"""The rule by which an answer denies what is expected."""
 
 
 class Echo(Struct, frozen=True):
@@ -68,7 +70,7 @@ def wrong_answer_causes(said: Said) -> list[Cause]:
 
 def without_evidence_causes(said: Said) -> list[Cause]:
     """What the generator added to a wrong answer whose context lacked the evidence."""
-    if said.error:
+    if said.error or "EMPTY_ANSWER" in said.judgment.flags:
         return [*_no_answer(said)]
     if said.judgment.observed_behavior in REFUSALS:
         return []
@@ -156,12 +158,19 @@ def _other_version(said: Said, echo: Echo) -> str | None:
 
 def _misreading(said: Said) -> Iterator[Cause]:
     judgment = said.judgment
-    contradicted = [fact for fact in judgment.facts if fact.verdict == "contradicted"]
-    several = [fact for fact in judgment.facts if fact.verdict == "missing" and fact.quote]
-    missing = [fact.fact for fact in judgment.facts if fact.verdict == "missing" and not fact.quote]
+    # Another value in a sentence that states an expected one is that one, and no contradiction of the next.
+    right = {fact.quote for fact in judgment.facts if fact.verdict == "stated"}
+    contradicted = [fact for fact in judgment.facts if fact.verdict == "contradicted" and fact.quote not in right]
+    several = [fact for fact in judgment.facts if fact.verdict == "missing" and fact.quote and fact.quote not in right]
+    wrong = [fact.fact for fact in (*contradicted, *several)]
+    missing = [
+        fact.fact for fact in judgment.facts if fact.verdict in ("missing", "contradicted") and fact.fact not in wrong
+    ]
     for fact in contradicted or several:
         yield _misread(said, fact)
-    if contradicted and judgment.faithful is False and not any(echo.fact.verdict == "stated" for echo in said.echoes):
+    denied = any(fact.rule == DENIED for fact in contradicted)
+    stands = any(echo.fact.verdict == "stated" or echo.fact.rule == OTHER_VERSION for echo in said.echoes)
+    if contradicted and judgment.faithful is False and not denied and not stands:
         yield _outside(said)
     if missing:
         stated = [fact.fact for fact in judgment.facts if fact.verdict == "stated"]
