@@ -27,8 +27,10 @@ _PRODUCT = re.compile(r"([^\W\d_]+)\s+(?:v|version\s+)?\d+(?:\.\d+)+", re.IGNORE
 _STEM = 4
 _BEFORE = 120
 """Characters before a sentence, and at the head of its chunk, that say what it is about."""
-_ENOUGH_WORDS = 2
-"""That a passage shares with the question or with a quote of its gold; where no quote is known, one must do."""
+_FEWEST_WORDS = 2
+"""That a passage shares with the question or with a quote of its gold, and at least half of theirs; where no quote is
+known, one must do."""
+_HEADING = re.compile(r"\s*#")
 _BARE_NUMBER = re.compile(r"\s*\d[\d.,]*\s*")
 
 
@@ -164,7 +166,7 @@ def _place(fact: str, at: int, sought: Sought, folded: Mapping[str, str], readin
         if reading.id in sought.false_positives or not states(reading, at):
             continue
         quote = reading.facts[at].quote
-        if quote and not _is_version_alone(fact, quote) and _is_about(quote, folded[reading.id], sought):
+        if quote and not _states_nothing(fact, quote) and _is_about(quote, folded[reading.id], sought):
             return FactPlace(fact, reading.id, quote)
     for reading in readings:
         seen = reading.facts[at]
@@ -203,19 +205,21 @@ def _is_about(passage: str, chunk: str, sought: Sought) -> bool:
     own = _stems(around) - product
     comparable = 0
     quotes = [wanted.quote for wanted in sought.wanted if wanted.quote]
-    enough = _ENOUGH_WORDS if quotes else 1
     for reference in (sought.question, *quotes):
         stems = _stems(reference) - product
         if not stems or (tongue and tongue_of(reference.casefold().split()) not in ("", tongue)):
             continue
         comparable += 1
+        enough = max(_FEWEST_WORDS, len(stems) // 2) if quotes else 1
         if len(stems & own) >= min(enough, len(stems)):
             return True
     return not comparable
 
 
-def _is_version_alone(fact: str, passage: str) -> bool:
-    """Whether what was taken for a count is the version of a product: "Orbit 3.0" does not say that there are three."""
+def _states_nothing(fact: str, passage: str) -> bool:
+    """Whether it is a heading, or a count that is a version: "Orbit 3.0" does not say that there are three."""
+    if _HEADING.match(passage):
+        return True
     if not _BARE_NUMBER.fullmatch(fact):
         return False
     without = _PRODUCT.sub("", passage)
