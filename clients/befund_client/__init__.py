@@ -9,8 +9,9 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import JudgeItem, RetrievalOptions
+from befund.contract import DiagnoseItem, JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
+from befund_client._diagnosing import DiagnoseBatchKeywords, DiagnoseKeywords
 from befund_client._documents import DocumentLike
 from befund_client._errors import (
     BefundError,
@@ -28,6 +29,7 @@ from befund_client._files import (
     Rankings,
     RankingsFormat,
     read_answers,
+    read_cases,
     read_config,
     read_dataset,
     read_ids,
@@ -44,6 +46,9 @@ __all__ = [
     "ConflictError",
     "DatasetFormat",
     "DatasetLike",
+    "DiagnoseBatchKeywords",
+    "DiagnoseItem",
+    "DiagnoseKeywords",
     "DocumentLike",
     "FileError",
     "JudgeBatchKeywords",
@@ -61,6 +66,7 @@ __all__ = [
     "Retry",
     "TransportError",
     "read_answers",
+    "read_cases",
     "read_config",
     "read_dataset",
     "read_ids",

@@ -1,4 +1,4 @@
-"""`befund demo`: start a service, measure runs, a live search and answers through it, show how to do the same."""
+"""`befund demo`: start a service, measure runs, a live search and answers through it, diagnose what is wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from msgspec import Struct
 from befund.bundled import MissingDataError, bundled
 from befund.cli import FAILED, judge, retrieve_eval
 from befund.terminal.text import literal
-from befund_client import BefundError, Client, read_answers, read_dataset
+from befund_client import BefundError, Client, read_answers, read_cases, read_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,6 +48,9 @@ it. Whose evidence lies in documents that are not indexed is not measured."""
 ANSWERS_WHAT = """\
 One recorded answer to each question of the split smoke, judged by rules, without a model: is it right, does it follow \
 from the context it was given, is it the behaviour that was expected? Where the rules cannot tell, they say so."""
+DIAGNOSES_WHAT = """\
+The recorded answers that people found wrong, diagnosed: was the evidence in the context, where was it lost on the way \
+from the index, what did the generator do with it? The collection of the live search is looked into for each."""
 COLLECTION = "teralune_corpus"
 WRONG_SHOWN = 3
 EXAMPLE = "Q006"
@@ -74,7 +77,7 @@ def register(subparsers: Any) -> None:
         "demo",
         help="start a service, measure two bundled runs, a live search and recorded answers through it",
         description="Start a service on a free port, measure two bundled runs and a live search through it, judge "
-        "recorded answers, print the tables, stop it.",
+        "recorded answers and diagnose the wrong ones, print the tables, stop it.",
     )
     parser.set_defaults(run=demo)
 
@@ -93,6 +96,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 _show(demonstration, url, out)
             _show_live(url, out)
             _show_answers(url, out)
+            _show_diagnoses(url, out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
         return FAILED
@@ -101,6 +105,7 @@ def demo(arguments: argparse.Namespace) -> int:
         (f"{_own_name()} serve", f"a service of your own; browse {URL}/schema"),
         (f"{_own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
         (f"{_own_name()} judge --help", "judge your own answers, by rules or by a model"),
+        (f"{_own_name()} diagnose --help", "find out where your own answers went wrong"),
         (f"{_own_name()} ingest --help", "your own documents into a collection, to be searched live"),
     ):
         out.print(f"  {command}\n    {use}", soft_wrap=True)
@@ -194,6 +199,27 @@ def _show_answers(url: str, out: Console) -> None:
     with Client(url, transport=httpx.HTTPTransport()) as client:
         answer = client.judge_batch(items, judge="rules")
     for part in report(items, [answer], width=out.width, examples=WRONG_SHOWN):
+        out.print(part)
+
+
+def _show_diagnoses(url: str, out: Console) -> None:
+    """Diagnose the bundled answers that are wrong, over HTTP."""
+    import httpx
+
+    from befund.terminal.diagnoses import cases_of, report
+
+    answers = "teralune/answers.jsonl"
+    file = bundled(answers) / answers
+    lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    wrong = {line["question_id"] for line in lines if False in line["human"].values()}
+    items = [item for item in read_cases(file).value if item.question_id in wrong]
+    options = {"diagnose": _near(file), "--dataset": "teralune", "--collection": COLLECTION, "--url": URL}
+    out.print("5. Diagnoses", style="bold")
+    out.print(f"{DIAGNOSES_WHAT}\n\nThe same by hand, of all recorded answers, with `befund serve --corpus` running:\n")
+    out.print(_wrapped([_own_name()], options) + "\n", soft_wrap=True)
+    with Client(url, transport=httpx.HTTPTransport()) as client:
+        answer = client.diagnose_batch(items, dataset="teralune", collection=COLLECTION, judge="rules")
+    for part in report(cases_of(items, [answer]), width=out.width, most=WRONG_SHOWN):
         out.print(part)
 
 

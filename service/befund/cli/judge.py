@@ -58,7 +58,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
     parser.add_argument("--votes", type=_votes, metavar="1", help="independent samples, of which the majority counts")
     parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
-    parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="begin no answer that would cost more")
+    parser.add_argument("--max-cost", type=dollars, metavar="USD", help="begin no answer that would cost more")
     parser.add_argument("--run", dest="run_name", metavar="NAME", help="store the judgments under this name")
     parser.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
     parser.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
@@ -73,12 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
         loaded = read_answers(arguments.answers)
         answers = asyncio.run(_judge(arguments, loaded.value))
     except ProblemError as error:
-        return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
+        return fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
     except errors.BefundError as error:
         hint = " With --url the answers go to the service that has it." if error.code == "index-in-use" else ""
-        return _fail(f"{error}{hint}", NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
+        return fail(f"{error}{hint}", NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
     except (UsageError, BefundError, ValueError) as error:
-        return _fail(error, FAILED)
+        return fail(error, FAILED)
     items, responses = answers
     if arguments.json:
         for line in (_summary(arguments, loaded), *loaded.notes):
@@ -160,7 +160,7 @@ async def _judge(
         "config": read_config(arguments.config) if arguments.config else None,
     }
     responses = []
-    with _progress():
+    with progress("judging"):
         async with service(url) as client:
             if dataset is not None and arguments.split is not None:
                 items = completed(items, await client.dataset(dataset), split=arguments.split)
@@ -188,7 +188,8 @@ def _votes(text: str) -> int:
     return int(text)
 
 
-def _dollars(text: str) -> float:
+def dollars(text: str) -> float:
+    """Read an amount from the command line."""
     try:
         dollars = float(text)
     except ValueError:
@@ -198,14 +199,16 @@ def _dollars(text: str) -> float:
     return dollars
 
 
-def _progress() -> AbstractContextManager[Any]:
+def progress(what: str) -> AbstractContextManager[Any]:
+    """Show on a terminal that something is going on."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
 
-    return Console(stderr=True).status("judging")
+    return Console(stderr=True).status(what)
 
 
-def _fail(error: object, code: int) -> int:
+def fail(error: object, code: int) -> int:
+    """Say what went wrong, in one line."""
     print(f"befund: {literal(str(error))}", file=sys.stderr)
     return code

@@ -122,6 +122,7 @@ from befund.contract.runs import (
     RunImported,
     RunList,
     RunListing,
+    RunQuestion,
     RunRecord,
 )
 from befund.contract.summary import RunSummary
@@ -233,6 +234,7 @@ __all__ = [
     "RunImported",
     "RunList",
     "RunListing",
+    "RunQuestion",
     "RunRecord",
     "RunSummary",
     "ShortText",

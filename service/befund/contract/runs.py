@@ -7,7 +7,7 @@ from befund.contract.base import Id, Response
 from befund.contract.datasets import DatasetVersion
 from befund.contract.diagnosis import DiagnosisRecord
 from befund.contract.judging import Chunk, Generation, Judgment
-from befund.contract.questions import ExpectedBehavior
+from befund.contract.questions import ExpectedBehavior, Question
 from befund.contract.retrieval import Exclusion, RankingEntry
 from befund.contract.summary import RunSummary
 
@@ -115,3 +115,11 @@ class JudgmentRecord(Response, frozen=True, kw_only=True):
     context: list[Chunk] | None
     expected_behavior: ExpectedBehavior | None
     generation: Generation | None = None
+
+
+class RunQuestion(RunRecord, frozen=True, kw_only=True):
+    """Answer of GET /runs/{name}/questions/{id}: what the run holds about one question, and the question."""
+
+    name: str
+    dataset: RunDataset
+    question: Question

@@ -16,12 +16,14 @@ from befund.contract import (
     Content,
     DiagnosisRecord,
     JudgmentRecord,
+    Question,
     RetrievalRecord,
     RunAnswer,
     RunDataset,
     RunImported,
     RunList,
     RunListing,
+    RunQuestion,
     RunRecord,
     RunSummary,
 )
@@ -48,6 +50,13 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 T = TypeVar("T")
 Compute = Callable[[Callable[[], T]], Awaitable[T]]
 """Runs off the event loop what takes time."""
+
+
+class _NothingHeldError(Exception):
+    """A run holds nothing about a question; reading it again would not change that."""
+
+    def __init__(self, run: str, question_id: str) -> None:
+        super().__init__(f"Run {run!r} holds nothing about question {question_id!r}. Check the id.")
 
 
 class Runs(Struct, frozen=True):
@@ -96,6 +105,33 @@ class Runs(Struct, frozen=True):
             records=[_record(list(parts)) for _, parts in groupby(shown, key=lambda record: record.position)],
             next=str(positions[limit - 1]) if more else None,
         )
+
+    async def question(self, name: str, question_id: str) -> RunQuestion:
+        """What a run holds about one question.
+
+        Raises:
+            NotFoundError: There is no such run, or it holds nothing about it.
+        """
+
+        async def read(run: Run) -> RunQuestion:
+            selection = await self.store.selection_of_version(run.dataset.version.hash, [question_id])
+            place = selection.questions.get(question_id)
+            records = [] if place is None else await self.store.records(run, after=place.position - 1, limit=1)
+            own = [record for record in records if record.question_id == question_id]
+            if place is None or not own:
+                raise _NothingHeldError(run.name, question_id)
+            record = _record(own)
+            return RunQuestion(
+                **{name: getattr(record, name) for name in RunRecord.__struct_fields__},
+                name=run.name,
+                dataset=_dataset(run),
+                question=cast(Question, Raw(place.question.json)),  # sent as it is stored
+            )
+
+        try:
+            return await self._whole(read_name(name), read)
+        except _NothingHeldError as error:
+            raise NotFoundError("unknown-question", str(error)) from error
 
     async def delete(self, name: str) -> None:
         """Delete a run with all of its records."""

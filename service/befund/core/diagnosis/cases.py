@@ -90,7 +90,8 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
 
     Args:
         task: The answer, its `sent` a `DiagnoseItem`.
-        mapping: That of the data set, which evidence without a mapping of its own is looked up in.
+        mapping: That of the data set, where nothing else was sent; one that is empty maps nothing, and quotes are
+            looked for.
 
     Raises:
         ContradictionError: The gold contradicts itself.
@@ -99,7 +100,7 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
     if not isinstance(sent, DiagnoseItem):
         raise TypeError("only items of a diagnosis are diagnosed")
     question, relevant = _question(task, sent)
-    own = sent.evidence_mapping if sent.evidence_mapping is not None else mapping
+    own = sent.evidence_mapping if sent.evidence_mapping is not None else mapping or None
     wanted = wanted_of(question, relevant, own)
     context = task.item.context
     retrieved = None if sent.retrieved is None else [_id(entry) for entry in sent.retrieved]

@@ -37,7 +37,7 @@ def wanted_of(
     Args:
         question: The question.
         relevant: Its chunks given directly.
-        mapping: Evidence ids to chunk ids; None or empty where nobody mapped anything.
+        mapping: Evidence ids to chunk ids; None where nobody mapped anything.
 
     Raises:
         ContradictionError: As `befund.core.eligibility.gold_of`.
@@ -53,7 +53,7 @@ def wanted_of(
             chunks=gold.evidence.get(evidence.id, []),
             document=evidence.document,
             quote=fold(evidence.quote or "") or None,
-            unmapped=bool(mapping) and evidence.id in gold.unmapped,
+            unmapped=mapping is not None and evidence.id in gold.unmapped,
         )
         for evidence in question.evidence
         if evidence.relevance > 0
