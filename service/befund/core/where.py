@@ -66,15 +66,24 @@ def _holds(operator: str, operand: Any, own: object) -> bool:
     if operator == "$in":
         return any(_equal(own, each) for each in operand)
     if operator == "$contains":
-        return isinstance(own, Sequence) and not isinstance(own, str) and any(_equal(each, operand) for each in own)
-    return isinstance(own, int | float) and not isinstance(own, bool) and _ORDER[operator](own, operand)
+        return (
+            isinstance(own, Sequence)
+            and not isinstance(own, str)
+            and any(type(each) is type(operand) and each == operand for each in own)
+        )
+    return isinstance(own, int | float) and not isinstance(own, bool) and _ORDER[operator](own, _as_kept(operand, own))
 
 
 def _equal(own: object, wanted: object) -> bool:
     """Numbers equal numbers whatever their kind; a truth value equals no number."""
-    if _is_number(own) and _is_number(wanted):
-        return own == wanted
+    if isinstance(own, int | float) and _is_number(own) and isinstance(wanted, int | float) and _is_number(wanted):
+        return own == _as_kept(wanted, own)
     return type(own) is type(wanted) and own == wanted
+
+
+def _as_kept(operand: float, own: float) -> float:
+    """Chroma compares what it keeps as an integer with the operand cut to one: 2 is not less than 2.5 there."""
+    return int(operand) if isinstance(own, int) else operand
 
 
 def _is_number(value: object) -> bool:

@@ -191,7 +191,7 @@ def _diagnosis(
         cause=cause,
         contributing=contributing,
         stages=stages,
-        next_step=None if cause is None else next_step(cause),
+        next_step=None if cause is None else next_step(cause, contributing),
         judgment=judgment,
         question_id=examined.question_id,
         facts=[

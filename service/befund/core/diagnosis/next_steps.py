@@ -1,6 +1,6 @@
 """What to do first about a cause."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from befund.contract import Cause, CauseCode
 
@@ -34,12 +34,14 @@ NEXT_STEPS: Mapping[CauseCode, str] = {
 }
 
 
-def next_step(cause: Cause) -> str:
-    """The first thing to do about a cause, with the figures at hand.
+def next_step(cause: Cause, contributing: Sequence[Cause] = ()) -> str:
+    """The first thing to do about a cause, with what else is at hand.
 
     >>> next_step(Cause(code="RANKED_BELOW_K", detail="", confidence="measured", rank=9))
     'Raise top_k to 9 or more, or rerank: the chunk is found, but too far down.'
     """
+    if cause.code == "UNMAPPED_EVIDENCE" and any(each.code == "DOCUMENT_MISSING" for each in contributing):
+        return "Ingest the document the evidence is in, then map the evidence: `befund dataset map`."
     if cause.code == "RANKED_BELOW_K":
         if isinstance(cause.rank, int) and cause.rank < FAR_BELOW:
             return f"Raise top_k to {cause.rank} or more, or rerank: the chunk is found, but too far down."
