@@ -1,7 +1,7 @@
 """Looking into Chroma: what it says of a chunk agrees with its own search, and ranks with an exact count."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -34,7 +34,7 @@ def vectors() -> Vectors:
 
 
 @pytest.fixture
-async def index(chroma: Connection, vectors: Vectors) -> AsyncIterator[ChromaProbe]:
+async def index(chroma: Connection, vectors: Vectors) -> ChromaProbe:
     """1,500 chunks of 500 documents, every second in English."""
     index = ChromaProbe(chroma)
     try:
@@ -46,7 +46,7 @@ async def index(chroma: Connection, vectors: Vectors) -> AsyncIterator[ChromaPro
             for i in range(CHUNKS)
         ]
         await index.write("chance", chunks, vectors)
-    yield index
+    return index
 
 
 def counted(vectors: Vectors, question: Any, chunk: int, *, keep: Any = slice(None)) -> int:
