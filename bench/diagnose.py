@@ -17,9 +17,10 @@ import resource
 import statistics
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from live_search import corpus_words, passage
 
@@ -59,23 +60,28 @@ async def measure(folder: Path, chunks: int, cases: int, rounds: int) -> None:
     await fill(index, static, chunks, chance)
     probes = await made(index, chunks, cases, chance)
     filtered = [replaced(probe, where={"language": LANGUAGES[0]}) for probe in probes]
-    single: list[float] = []
-    times: dict[str, list[float]] = {"without a filter": [], "with a filter": []}
+    single: list[Taken] = []
+    times: dict[str, list[Taken]] = {"without a filter": [], "with a filter": []}
     held = []
     for turn in range(-1, rounds):
-        alone = await seconds(lambda: queries(index, static, probes))
+        alone = await taken(lambda: queries(embedded, static, probes))
         for name, batch in (("without a filter", probes), ("with a filter", filtered)):
-            taken = await seconds(lambda batch=batch: probe_collection(parts, COLLECTION, batch))
+            ours = await taken(lambda batch=batch: probe_collection(parts, COLLECTION, batch))
             if turn >= 0:
-                times[name].append(taken)
+                times[name].append(ours)
         if turn >= 0:
             single.append(alone)
             held.append(resident())
     print(f"{cases:,} cases, {chunks:,} chunks: single queries {shown(single, cases)}")
-    for name, taken in times.items():
-        ratio = statistics.median(one / other for one, other in zip(taken, single, strict=True))
-        print(f"  probing {name}: {shown(taken, cases)}, {ratio:.2f} times a single query")
+    for name, every in times.items():
+        pairs = list(zip(every, single, strict=True))
+        wall = statistics.median(ours.wall / alone.wall for ours, alone in pairs)
+        cpu = statistics.median(ours.cpu / alone.cpu for ours, alone in pairs)
+        print(f"  probing {name}: {shown(every, cases)}; beside single queries {wall:.2f} times, CPU {cpu:.2f} times")
     print(f"  memory after each round: {', '.join(f'{megabytes:,} MB' for megabytes in held)}; peak {peak():,} MB")
+    tracemalloc.start()
+    await probe_collection(parts, COLLECTION, filtered)
+    print(f"  of it held at once by Python and numpy in one batch: {tracemalloc.get_traced_memory()[1] / 1e6:,.0f} MB")
     await index.close()
     await static.close()
 
@@ -122,10 +128,12 @@ def replaced(probe: Probe, where: dict[str, Any]) -> Probe:
     return Probe(question=probe.question, wanted=probe.wanted, k=probe.k, where=where, there=probe.there)
 
 
-async def queries(index: ChromaProbe, static: StaticEmbedder, probes: list[Probe]) -> None:
-    """One query after the other."""
+async def queries(chroma: EmbeddedChroma, static: StaticEmbedder, probes: list[Probe]) -> None:
+    """One bare query of Chroma after the other."""
+    collection = await chroma.call(lambda client: client.get_collection(COLLECTION, embedding_function=None))
     for probe in probes:
-        await index.search(COLLECTION, await static.embed([probe.question]), top_k=TOP_K)
+        vector = await static.embed([probe.question])
+        await chroma.call(lambda _, vector=vector: collection.query(query_embeddings=vector, n_results=TOP_K))
 
 
 def name(number: int) -> str:
@@ -133,10 +141,17 @@ def name(number: int) -> str:
     return f"d{number // 8}-chunk-{number % 8 + 1}"
 
 
-def shown(taken: list[float], cases: int) -> str:
-    """A median, and what that is a case."""
-    median = statistics.median(taken)
-    return f"{median:,.2f} s ({median / cases * 1000:.2f} ms a case)"
+class Taken(NamedTuple):
+    """Seconds that passed, and those of this process's CPU."""
+
+    wall: float
+    cpu: float
+
+
+def shown(every: list[Taken], cases: int) -> str:
+    """Medians a case."""
+    wall, cpu = (statistics.median(getattr(each, name) for each in every) for name in ("wall", "cpu"))
+    return f"{wall / cases * 1000:.2f} ms a case, {cpu / cases * 1000:.2f} ms of CPU"
 
 
 def resident() -> int:
@@ -150,11 +165,11 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_000
 
 
-async def seconds(work: Callable[[], Awaitable[object]]) -> float:
-    """Wall time of one call; a part of it is waited for in other threads."""
-    started = time.perf_counter()
+async def taken(work: Callable[[], Awaitable[object]]) -> Taken:
+    """What one call takes; a part of it is waited for in other threads."""
+    started, cpu = time.perf_counter(), time.process_time()
     await work()
-    return time.perf_counter() - started
+    return Taken(time.perf_counter() - started, time.process_time() - cpu)
 
 
 if __name__ == "__main__":

@@ -312,6 +312,9 @@ def test_both_clients_have_the_same_verbs() -> None:
             "start_judging",
             "job",
             "cancel_job",
+            "diagnose",
+            "diagnose_batch",
+            "run_question",
         }
     )
 

@@ -34,7 +34,8 @@ def _records(source: Source) -> Iterator[tuple[Record, Spot]]:
     if isinstance(value, dict) and "items" in value:
         value, spot = value["items"], spot.at("items")
     elif isinstance(value, dict) and first_of(value, ANSWER) is not None:
-        value = [value]
+        yield value, spot
+        return
     if not isinstance(value, list):
         raise spot.error('holds no answers: give a list of {"question": ..., "answer": ...}, or one a line')
     for place, record in enumerate(value):

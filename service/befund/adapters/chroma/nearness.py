@@ -33,18 +33,19 @@ class Field:
         self.questions = questions
         self._prepared = _of_length_one(questions) if space == "cosine" else questions
         self.own = np.array(
-            [self.distances([row], chunks[row : row + 1])[0, 0] for row in range(len(questions))], dtype=np.float64
+            [self.distances([row], chunks[row : row + 1])[0, 0] for row in range(len(questions))], dtype=np.float32
         )
 
     def distances(self, rows: Sequence[int], vectors: Vectors) -> Distances:
         """From these questions (rows) to these vectors (columns); smaller is nearer."""
         wanted = self._prepared[list(rows)]
-        if self._space == "cosine":
-            return 1 - wanted @ _of_length_one(vectors).T
-        if self._space == "ip":
-            return 1 - wanted @ vectors.T
-        squares = (wanted * wanted).sum(axis=1)[:, None] + (vectors * vectors).sum(axis=1)[None, :]
-        return np.asarray(squares - 2 * (wanted @ vectors.T))
+        found: Distances = wanted @ (_of_length_one(vectors) if self._space == "cosine" else vectors).T
+        if self._space != "l2":
+            return np.asarray(np.subtract(1, found, out=found))
+        found *= -2
+        found += (wanted * wanted).sum(axis=1)[:, None]
+        found += (vectors * vectors).sum(axis=1)[None, :]
+        return found
 
 
 def count_nearer(field: Field, rows: Sequence[int], vectors: Vectors) -> NDArray[np.int64]:

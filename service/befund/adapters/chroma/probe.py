@@ -1,7 +1,8 @@
 """The port `IndexProbe` over Chroma."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -86,7 +87,7 @@ class ChromaProbe(ChromaIndex):
             else:
                 to_read.append(group)
         for some in parts(to_read, FILTERS_AT_ONCE):
-            await self._read(found, field, some, tallies)
+            await self._read(found, field, some, tallies, deepest)
         return [_standing(int(nearer), int(as_near), deepest) for nearer, as_near in tallies]
 
     async def _search(
@@ -103,25 +104,43 @@ class ChromaProbe(ChromaIndex):
                 break
         return tally
 
-    async def _read(self, found: Any, field: Field, groups: Sequence[_Filtered], tallies: NDArray[np.int64]) -> None:
-        """Count in one pass over all vectors."""
+    async def _read(
+        self, found: Any, field: Field, groups: Sequence[_Filtered], tallies: NDArray[np.int64], deepest: int
+    ) -> None:
+        """Count in one pass over all vectors; a chunk that is known to lie too deep is not followed further."""
         passing = {
             at: frozenset(await self._passing(found, group.where)) for at, group in enumerate(groups) if group.where
         }
-        async for ids, vectors in self._every_vector(found):
-            for at, group in enumerate(groups):
-                kept = vectors[[id_ in passing[at] for id_ in ids]] if at in passing else vectors
-                tallies[group.places] += await asyncio.to_thread(count_nearer, field, group.places, kept)
+        followed = {at: list(group.places) for at, group in enumerate(groups)}
+        async with aclosing(self._every_vector(found)) as pages:
+            async for ids, vectors in pages:
+                for at, places in followed.items():
+                    kept = vectors[[id_ in passing[at] for id_ in ids]] if at in passing else vectors
+                    tallies[places] += await asyncio.to_thread(count_nearer, field, places, kept)
+                    followed[at] = [place for place in places if tallies[place, 0] <= deepest]
+                if not any(followed.values()):
+                    return
 
-    async def _every_vector(self, found: Any) -> AsyncIterator[tuple[list[str], Vectors]]:
+    async def _every_vector(self, found: Any) -> AsyncGenerator[tuple[list[str], Vectors], None]:
+        """All vectors by page; the next page is read while one is looked at."""
         offset = 0
-        while True:
-            answer = await self._of(found, "get", limit=PAGE, offset=offset, include=["embeddings"])
-            if answer["ids"]:
-                yield answer["ids"], _vectors(answer)
-            offset += PAGE
-            if len(answer["ids"]) < PAGE:
-                return
+        page = asyncio.create_task(self._page(found, offset))
+        try:
+            while True:
+                answer = await page
+                offset += PAGE
+                is_last = len(answer["ids"]) < PAGE
+                if not is_last:
+                    page = asyncio.create_task(self._page(found, offset))
+                if answer["ids"]:
+                    yield answer["ids"], _vectors(answer)
+                if is_last:
+                    return
+        finally:
+            page.cancel()
+
+    async def _page(self, found: Any, offset: int) -> Any:
+        return await self._of(found, "get", limit=PAGE, offset=offset, include=["embeddings"])
 
     async def _passing(self, found: Any, where: Mapping[str, Any], *, limit: int | None = None) -> list[str]:
         """The ids of the chunks that pass a filter."""
