@@ -22,6 +22,7 @@ from befund.adapters.lexicon import InstalledLexicon
 from befund.core.rules import agreement, support
 from befund.core.rules.behavior import act_of
 from befund.core.rules.claims import is_claim
+from befund.core.rules.evidence import evidence_of
 from befund.core.rules.reading import read, text_of
 from befund.core.rules.weights import Linear, Weights
 
@@ -55,8 +56,8 @@ def support_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndarra
     """A row a claim."""
     text = read(sample.item.answer, lexicon)
     said = [s for s in text.sentences if act_of(s.raw) == "answer" and is_claim(s)] or text.sentences
-    evidence = support.evidence_of([read(p.text or "", lexicon) for p in sample.item.context or ()], lexicon)
-    return np.array([support.support_of(sentence, evidence, lexicon).features for sentence in said])
+    evidence = evidence_of([p.text or "" for p in sample.item.context or ()], lexicon)
+    return np.array([found.features for found in support.supports_of(said, evidence, lexicon)])
 
 
 def cases_of(data: dict[str, list[samples.Sample]], lexicon: InstalledLexicon) -> dict[str, list[Case]]:

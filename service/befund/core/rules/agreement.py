@@ -41,18 +41,7 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
     values = (
         share(weights, (soft >= 1).astype(np.float32)),
         share(weights, soft),
-        max(
-            (
-                share(
-                    weights,
-                    np.concatenate(
-                        [_met(sentence.keys, alike, given), [states_in(sentence.entities, e) for e in exact]]
-                    ).astype(np.float32),
-                )
-                for sentence in answer.sentences
-            ),
-            default=0.0,
-        ),
+        _sentence_recall(answer, exact, weights, alike, given),
         float((weights * (1 - soft)).max(initial=0.0)) / 16,
         1 - float(stated.mean()) if len(exact) else 0.0,
         float(bool(len(exact)) and not stated.all() and any(other.dimensions & dimensions for other in others)),
@@ -104,9 +93,15 @@ def vaguely(entity: Entity, other: Entity) -> bool:
     return bool(coarse & (other.wants | (other.near if other.kind == "number" else frozenset())))
 
 
-def _met(keys: frozenset[str], alike: Array, given: Terms) -> Array:
-    columns = [column for column, key in enumerate(given.keys) if key in keys]
-    return np.asarray(alike[:, columns].max(axis=1, initial=0.0))
+def _sentence_recall(answer: Text, exact: Sequence[Entity], weights: Array, alike: Array, given: Terms) -> float:
+    """The most that one sentence of the answer states of the reference."""
+    place = {key: column for column, key in enumerate(given.keys)}
+    most = 0.0
+    for sentence in answer.sentences:
+        words = alike[:, [place[term.key] for term in sentence.terms]].max(axis=1, initial=0.0)
+        stated = [states_in(sentence.entities, entity) for entity in exact]
+        most = max(most, share(weights, np.concatenate([words, np.array(stated, np.float32)])))
+    return most
 
 
 def strong(found: Sequence[Entity]) -> list[Entity]:

@@ -47,6 +47,8 @@ def listings(sentences: Sequence[Sentence]) -> list[Listing]:
 
 def _within(found: Sequence[Token]) -> list[Listing]:
     """Lists between separators; what is longer than a few words is no item and ends a list."""
+    if not any(token.text in _SEPARATORS or token.text in _JOINERS for token in found):
+        return []
     pieces: list[list[Token]] = [[]]
     marks: list[str] = []
     for at, token in enumerate(found):

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 from befund.core.judging import Claim, ClaimVerdict, Passage
+from befund.core.quotes import stands_in
 from befund.core.rules import versions
-from befund.core.rules.language import Lexicon, Tongue
+from befund.core.rules.conflict import conflict
+from befund.core.rules.evidence import Evidence
+from befund.core.rules.language import Tongue
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.support import Evidence, Support, conflict, support_of
+from befund.core.rules.support import Support
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear
 
@@ -24,9 +27,9 @@ _SMALL_TALK = listed(
 class Context:
     """The passages, read, with what is said about which version in them."""
 
-    def __init__(self, passages: Sequence[Passage], texts: Sequence[Text], evidence: Evidence, question: Text) -> None:
+    def __init__(self, passages: Sequence[Passage], evidence: Evidence, question: Text) -> None:
         self.passages = passages
-        self.texts = texts
+        self.texts = texts = evidence.texts
         self.evidence = evidence
         self.question = question
         self.echoes = _asks_openly(question)
@@ -66,10 +69,10 @@ def is_claim(sentence: Sentence) -> bool:
 
 def claim_of(
     sentence: Sentence,
+    found: Support,
     about: frozenset[Key],
     tongue: Tongue,
     context: Context,
-    lexicon: Lexicon,
     model: Linear,
     *,
     force: bool,
@@ -78,14 +81,13 @@ def claim_of(
 
     Args:
         sentence: The claim.
+        found: How it fares in the context.
         about: The versions it speaks of.
         tongue: Language of the answer, for claims too short to show theirs.
         context: What may support it.
-        lexicon: Language data.
         model: Decides where no rule does.
         force: Whether the model may not abstain.
     """
-    found = support_of(sentence, context.evidence, lexicon)
     if found.best is None:
         return Claim(sentence.raw, "unsupported", rule="empty context")
     best = context.evidence.sentences[found.best]
@@ -114,13 +116,7 @@ def _cite(sentence: Sentence, verdict: ClaimVerdict | None, at: int, context: Co
     quote = context.evidence.sentences[at].raw
     if verdict == "unsupported":
         return Claim(sentence.raw, verdict, rule=rule)
-    verified = folded(quote) in folded(passage.text or "")
-    return Claim(sentence.raw, verdict, passage.id, quote, verified, rule)
-
-
-def folded(text: str) -> str:
-    """Whitespace and case made alike."""
-    return " ".join(text.casefold().split())
+    return Claim(sentence.raw, verdict, passage.id, quote, stands_in(quote, passage.text or ""), rule)
 
 
 def _without(sentence: Sentence, lost: Entity, found: Support, context: Context) -> Claim:

@@ -67,9 +67,10 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
     """
     bounds = [0]
     for at, token in enumerate(found):
-        glued_number = token.glued and at + 1 < len(found) and found[at + 1].glued and token.text in ",.:"
-        if token.kind == "mark" and token.text in _BREAKS and not glued_number:
-            bounds.append(at + 1)
+        if token.kind == "mark":
+            glued_number = token.glued and at + 1 < len(found) and found[at + 1].glued and token.text in ",.:"
+            if token.text in _BREAKS and not glued_number:
+                bounds.append(at + 1)
         elif token.kind == "word" and token.text in _BUT and at > bounds[-1]:
             bounds.append(at)
     bounds.append(len(found))
@@ -82,13 +83,17 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
 
 def _clause(found: Sequence[Token], start: int, end: int, before: Clause | None) -> Clause:
     first = found[start].text
-    begins_that = first in _THAT
     denied_before = bool(before and (before.inherits or any(_denies_clause(found, cue) for cue in before.cues)))
-    words = sum(token.kind != "mark" for token in found[start:end])
-    listed = words <= _LISTED and (first not in _BUT or first in ("and", "und")) and found[start - 1].text != ";"
-    inherits = denied_before and (begins_that or (listed and not _is_no(found, before)))
+    inherits = denied_before and (first in _THAT or (_goes_on(found, start, end) and not _is_no(found, before)))
     conditional = first in _CONDITIONS or (start + 1 < end and found[start + 1].text in _CONDITIONS)
     return Clause(start, end, cues(found, start, end), inherits, conditional)
+
+
+def _goes_on(found: Sequence[Token], start: int, end: int) -> bool:
+    """Whether a short stretch goes on with what was said before it."""
+    words = sum(token.kind != "mark" for token in found[start:end])
+    first = found[start].text
+    return words <= _LISTED and (first not in _BUT or first in ("and", "und")) and found[start - 1].text != ";"
 
 
 def _is_no(found: Sequence[Token], clause: Clause | None) -> bool:
@@ -106,8 +111,11 @@ def _denies_clause(found: Sequence[Token], cue: int) -> bool:
 def cues(found: Sequence[Token], start: int = 0, end: int | None = None) -> tuple[int, ...]:
     """Where the words stand that deny something; an even number of them cancels out."""
     end = len(found) if end is None else end
-    places = [at for at in range(start, end) if _is_cue(found, at, end)]
-    return tuple(places)
+    return tuple([at for at in range(start, end) if _may_deny(found[at].text) and _is_cue(found, at, end)])
+
+
+def _may_deny(text: str) -> bool:
+    return text in _CUES or text in _FALSE or text.endswith("n't")
 
 
 def _is_cue(found: Sequence[Token], at: int, end: int) -> bool:

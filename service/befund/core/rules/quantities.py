@@ -88,14 +88,11 @@ def entities(found: Sequence[Token]) -> list[Entity]:
     """
     reader = _Reader(found)
     raw: list[_Number | Entity] = []
-    at = 0
-    while at < len(found):
-        item = reader.read(at)
-        if item is None:
-            at += 1
-        else:
+    end = 0
+    for at in [at for at, token in enumerate(found) if token.kind not in ("word", "mark") or _may_begin(token.text)]:
+        if at >= end and (item := reader.read(at)) is not None:
             raw.append(item)
-            at = item.end
+            end = item.end
     return _finish(found, raw)
 
 
@@ -142,8 +139,6 @@ class _Reader:
 
     def read(self, at: int) -> "_Number | Entity | None":
         token = self.found[at]
-        if token.kind in ("word", "mark") and not _may_begin(token.text):
-            return None
         if token.kind == "name":
             return _named(token, at)
         return self.date(at) or self.clock(at) or self.version(at) or self.number(at)

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -71,10 +72,16 @@ def tokens(text: str) -> list[Token]:
     """
     found: list[Token] = []
     for chunk in _FOOTNOTE.sub(" ", fold(text)).split():
-        found.extend(_of_chunk(chunk))
+        found.extend(_remembered(chunk) if len(chunk) <= _MAX_NAME else _of_chunk(chunk))
         if len(found) > MAX_TOKENS:
             break
     return found
+
+
+@lru_cache(maxsize=20_000)
+def _remembered(chunk: str) -> tuple[Token, ...]:
+    """Most of a text is words that came before."""
+    return tuple(_of_chunk(chunk))
 
 
 def _of_chunk(chunk: str) -> Iterator[Token]:
