@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from befund.core.judging import Claim, ClaimVerdict, Passage
 from befund.core.quotes import stands_in
 from befund.core.rules import versions
-from befund.core.rules.conflict import conflict
+from befund.core.rules.conflict import conflict, denied_there
 from befund.core.rules.evidence import Evidence
 from befund.core.rules.language import Tongue
 from befund.core.rules.quantities import Entity, Key
@@ -22,6 +22,10 @@ _SMALL_TALK = listed(
     "ja nein gern gerne klar natürlich danke bitte leider entschuldigung hallo guten tag stimmt genau gut schön "
     "helfen hoffe weiter so very scary popular talented definitely haha lol"
 )
+
+
+_SAME_MATTER = 0.5
+"""Share of a claim's words from where on a passage that denies them speaks of the same."""
 
 
 class Context:
@@ -41,6 +45,7 @@ class Context:
         return self.echoes and entity.kind == "name" and not entity.wants.isdisjoint(self.question.provides)
 
 
+_SPEAKERS = listed("i you we me us my your our ich wir sie du mich uns mein meine ihr")
 _OPEN = listed(
     "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum "
     "wozu womit "
@@ -58,13 +63,18 @@ def is_claim(sentence: Sentence) -> bool:
 
     >>> from befund.core.rules.words import tokens
     """
-    if sentence.entities:
+    if sentence.entities or _denies_of_others(sentence):
         return True
     said = [token.text for token in sentence.tokens if token.kind != "mark"]
     told = [term for term in sentence.terms if term.key not in _SMALL_TALK and term.raw.casefold() not in _SMALL_TALK]
     return bool(told) and not (
         len(said) <= 4 and any(word in ("i", "you", "ich", "sie") for word in said) and len(told) < 2
     )
+
+
+def _denies_of_others(sentence: Sentence) -> bool:
+    """Whether it denies something, and not of who speaks or is spoken to ("I do not know")."""
+    return sentence.denied and all(token.text not in _SPEAKERS for token in sentence.tokens)
 
 
 def claim_of(
@@ -100,9 +110,14 @@ def claim_of(
     if tongue and other and tongue != other:
         return _translated(sentence, found, context, model, force=force)
     if conflict(sentence, best):
-        return _cite(sentence, "contradicted", found.best, context, "negation differs")
+        if found.coverage >= _SAME_MATTER:
+            return _cite(sentence, "contradicted", found.best, context, "negation differs")
+        if not force:
+            return _cite(sentence, None, found.best, context, "negation differs in another matter")
     if sentence.denied and not best.denied and not force:
         return _cite(sentence, None, found.best, context, "negation not in the passage")
+    if denied_there(sentence, best) and not force:
+        return _cite(sentence, None, found.best, context, "denied in the passage")
     score = model.score(found.features)
     decided = model.decide(score, force=force)
     if decided is None and found.together and score >= model.yes / 2:

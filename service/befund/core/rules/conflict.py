@@ -12,6 +12,15 @@ def conflict(claim: Sentence, passage: Sentence) -> bool:
     return _denies(claim, passage) or _denies(passage, claim)
 
 
+def denied_there(claim: Sentence, passage: Sentence) -> bool:
+    """Whether at least half of what the passage has of the claim's words stands in a denial that the claim lacks."""
+    if claim.denied or not passage.denied:
+        return False
+    keys = claim.keys
+    shared = {term.key: term.at in passage.denied_at for term in passage.terms if term.key in keys}
+    return 0 < len(shared) <= 2 * sum(shared.values())
+
+
 def _denies(one: Sentence, other: Sentence) -> bool:
     """Whether what one denies, right behind a cue or else right before it, the other says and does not deny."""
     if not one.denied:

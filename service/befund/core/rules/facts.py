@@ -12,13 +12,16 @@ from befund.core.rules.candidates import hedged, lists_candidates
 from befund.core.rules.language import Lexicon
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text, text_of
+from befund.core.rules.spelling import spelled_otherwise
 from befund.core.rules.units import UNITS, Reading
+from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear
 
 _YES = frozenset({"yes", "ja", "yeah", "yep", "correct", "jawohl", "right", "indeed", "stimmt", "richtig"})
 _MOST_OCCURRENCES = 50
 """Of one figure in one answer that are looked at."""
 _NO = frozenset({"no", "nein", "nope", "nö"})
+_USUALLY = listed("typically generally usually normally mostly basically meist meistens normalerweise üblicherweise")
 
 
 class Answer(Struct, frozen=True):
@@ -256,18 +259,21 @@ def _yes_no(answer: Answer, read: Text) -> Finding | None:
 
 
 def _word_of(sentence: Sentence) -> bool | None:
-    first = sentence.tokens[0].text
-    follows = sentence.tokens[1] if len(sentence.tokens) > 1 else None
-    if follows is not None and follows.kind != "mark":
+    words = [token for token in sentence.tokens if token.text not in _USUALLY]
+    if words and words[0].text == ",":
+        words = words[1:]
+    if not words or (len(words) > 1 and words[1].kind != "mark"):
         return None
+    first = words[0].text
     return True if first in _YES else False if first in _NO else None
 
 
 def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
     """Another figure where the reference has one: no words make up for it. A date less exact is left to the model."""
-    given = [entity for sentence in answer.said for entity in sentence.entities]
+    said = [entity for sentence in answer.said for entity in sentence.entities]
+    given = [entity for entity in said if not agreement.states_in(exact, entity)]  # of "3 to 5 days" one is said
     for wanted in exact:
-        if any(agreement.states_in([entity], wanted) or agreement.vaguely(wanted, entity) for entity in given):
+        if any(agreement.states_in([entity], wanted) or agreement.vaguely(wanted, entity) for entity in said):
             continue
         for entity in given:
             if entity.dimensions & wanted.dimensions and entity.wants.isdisjoint(answer.question.provides):
@@ -285,13 +291,20 @@ def agrees_with(
         return yes_no.verdict == "stated", yes_no.rule, yes_no.quote
     said = text_of(answer.said, answer.text.tongue)
     values = agreement.measure(answer.question, said, read, (reference, answer.raw), lexicon)
-    decided = model.decide(model.score(values), force=force)
+    decided = _otherwise_spelled(answer, read) or model.decide(model.score(values), force=force)
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
     if decided is not False and (rule := _veto(answer, best, read)):
         return False, rule, best.raw
     if decided and not force and _denies_elsewhere(answer, read):
         return None, "something is denied", best.raw
     return decided, "wording", best.raw
+
+
+def _otherwise_spelled(answer: Answer, read: Text) -> bool:
+    """Whether the answer has every word of a reference without figures, some as a short form or written out."""
+    wanted = read.keys - answer.question.keys
+    same = spelled_otherwise(read.sentences, answer.said)
+    return bool(wanted & same) and wanted <= same | answer.text.keys and not _to_state(read, answer.question)
 
 
 def _denies_elsewhere(answer: Answer, read: Text) -> bool:

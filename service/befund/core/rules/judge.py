@@ -16,10 +16,11 @@ from befund.core.rules.evidence import evidence_of
 from befund.core.rules.facts import Answer, agrees_with, answer_of, fact_in
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, read
+from befund.core.rules.spelling import without_remarks
 from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
 
-RULES = "2026-11"
+RULES = "2026-12"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
@@ -47,7 +48,7 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
     acts = [act_of(sentence.raw) for sentence in text.sentences]
     said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act == "answer"]
     facts_read = [read(fact, lexicon) for fact in item.expected_facts]
-    references = [read(reference, lexicon) for reference in item.reference_answers]
+    references = [read(without_remarks(reference), lexicon) for reference in item.reference_answers]
     answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
     facts, agrees, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
     behavior = _behavior(answer, acts, facts, agrees)
@@ -67,7 +68,7 @@ def _correctness(
     verdicts: list[bool | None] = []
     why = ""
     for reference, each in zip(item.reference_answers, references, strict=True):
-        verdict, rule, quote = agrees_with(answer, reference, each, lexicon, model, force=force)
+        verdict, rule, quote = agrees_with(answer, without_remarks(reference), each, lexicon, model, force=force)
         verdicts.append(verdict)
         if verdict or not why:
             why = f"{_short(reference)}: {rule}" + (f", in {_short(quote)}" if quote and verdict else "")
@@ -124,7 +125,7 @@ def _claims(
 
 def _is_aside(sentence: Sentence, *, asks: bool) -> bool:
     """Whether a sentence beside a refusal or a question claims something of its own."""
-    return any(not entity.weak for entity in sentence.entities) or (not asks and len(sentence.terms) >= 3)
+    return any(not entity.weak for entity in sentence.entities) or len(sentence.terms) >= (5 if asks else 3)
 
 
 def _short(text: str) -> str:

@@ -19,11 +19,10 @@ _NOUN_CUES = listed(
     "without ohne no none nothing kein keine keinen keinem keiner keines keinerlei nichts niemand nobody"
 )
 """These deny the thing they stand before; the others deny what the whole clause says."""
-_SOFTENED = listed(
-    "only just merely least later more less fewer until longer earlier nur zuletzt mehr weniger später länger "
-    "früher bloss lediglich than"
-)
-"""After "not" or "nicht" these make a bound or an addition of it ("not only", "nicht länger als")."""
+_SOFTENED = listed("only just merely least until nur zuletzt bloss lediglich than")
+"""After "not" or "nicht" these make a bound or an addition of it ("not only")."""
+_COMPARED = listed("later more less fewer longer earlier mehr weniger später länger früher")
+"""These do where "than" or "als" follows ("nicht länger als")."""
 
 _FALSE = frozenset({"false", "untrue", "incorrect", "wrong", "falsch", "unzutreffend", "unrichtig", "unwahr"})
 _BE = frozenset({"is", "was", "are", "were", "be", "ist", "war", "sind", "waren", "wäre"})
@@ -140,10 +139,8 @@ def _is_cue(found: Sequence[Token], at: int, end: int) -> bool:
             return following == "longer"
         if text == "no" and at == 0 and following in (",", ".", ""):
             return False
-    if text in ("not", "nicht", "no") and following in _SOFTENED:
-        return following in ("mehr", "longer") and not any(
-            token.text in ("als", "than") for token in found[at + 2 : at + 4]
-        )
+    if text in ("not", "nicht", "no") and following in _SOFTENED | _COMPARED:
+        return following in _COMPARED and all(token.text not in ("als", "than") for token in found[at + 2 : at + 5])
     return not (text in ("nothing", "nichts") and following in ("but", "als"))
 
 

@@ -155,12 +155,7 @@ def read_sentence(raw: str, lexicon: Lexicon) -> Sentence | None:
     exact = entities(found)
     taken = {at for entity in exact for at in range(entity.start, entity.end) if entity.kind != "name"}
     terms = [
-        Term(
-            _key(token.text, token.raw, lexicon) if token.kind == "word" else token.text,
-            token.raw,
-            at,
-            at > 0 and token.raw[:1].isupper(),
-        )
+        Term(_key(token, lexicon), token.raw, at, at > 0 and token.raw[:1].isupper())
         for at, token in enumerate(found)
         if token.kind in ("word", "name") and at not in taken and token.text not in STOPWORDS and len(token.text) > 1
     ]
@@ -169,6 +164,12 @@ def read_sentence(raw: str, lexicon: Lexicon) -> Sentence | None:
     return Sentence(raw, found, terms, exact, parts, denied_tokens(found, parts), denied)
 
 
+def _key(token: Token, lexicon: Lexicon) -> str:
+    if token.kind == "name":
+        return token.text
+    return _key_of(token.text, token.raw, lexicon)
+
+
 @lru_cache(maxsize=50_000)
-def _key(folded: str, raw: str, lexicon: Lexicon) -> str:
+def _key_of(folded: str, raw: str, lexicon: Lexicon) -> str:
     return canonical(folded, lexicon.lemma(raw).casefold())
