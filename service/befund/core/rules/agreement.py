@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
-from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Text
 from befund.core.rules.spelling import spelled_otherwise
 from befund.core.rules.words import fold

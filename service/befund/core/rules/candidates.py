@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from befund.core.rules.entity import Entity
 from befund.core.rules.language import STOPWORDS
-from befund.core.rules.quantities import Entity
 from befund.core.rules.reading import Sentence
 from befund.core.rules.words import Token
 

@@ -6,9 +6,9 @@ from befund.core.judging import Claim, ClaimVerdict, Passage
 from befund.core.quotes import stands_in
 from befund.core.rules import versions
 from befund.core.rules.conflict import conflict, denied_there
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
 from befund.core.rules.language import Tongue
-from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.support import Support
 from befund.core.rules.vocabulary import listed

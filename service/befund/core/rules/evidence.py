@@ -9,8 +9,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from befund.core.rules.alignment import Array, Terms, terms_of
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
-from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text, read
 
 WINDOW = 3

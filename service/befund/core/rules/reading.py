@@ -6,9 +6,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import STOPWORDS, Lexicon, Tongue, canonical, tongue_of
 from befund.core.rules.polarity import WITHOUT, Clause, clauses, denied_tokens
-from befund.core.rules.quantities import Entity, Key, entities
+from befund.core.rules.quantities import entities
 from befund.core.rules.words import Token, tokens
 
 MAX_CHARACTERS = 200_000

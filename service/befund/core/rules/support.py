@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from befund.core.rules.alignment import Array, Terms, likeness, weighed
 from befund.core.rules.conflict import conflict
+from befund.core.rules.entity import Entity
 from befund.core.rules.evidence import Evidence, pairs_of, unit_rows
 from befund.core.rules.language import Lexicon
-from befund.core.rules.quantities import Entity
 from befund.core.rules.reading import Sentence, Term
 from befund.core.rules.vocabulary import listed
 
