@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from befund.contract import ExpectedBehavior
 
 _SOURCE = (
@@ -140,12 +142,27 @@ _HINTS = (
     "restricted", "classified", "internal", "reserved", "only", "denied", "refused", "required",
 )  # fmt: skip
 _HINWEISE = ("nicht", "kein", "nirgends", "unbekannt", "fehl", "vertraulich", "intern", "nur", "zugriff")
-Patterns = tuple[tuple[tuple[str, ...], tuple[re.Pattern[str], ...]], ...]
 
 
-def _compiled(english: Sequence[str], german: Sequence[str]) -> Patterns:
-    """By language: what stands in every text that a pattern can match, and the patterns."""
-    return tuple((hints, tuple(map(re.compile, own))) for hints, own in ((_HINTS, english), (_HINWEISE, german)))
+class _Wordings(Struct, frozen=True):
+    """Patterns of one language.
+
+    Attributes:
+        hints: One of these stands in every text that any of them matches.
+        any: Matches what any of them matches; one search takes a third of the time of all.
+        each: One by one.
+    """
+
+    hints: tuple[str, ...]
+    any: re.Pattern[str]
+    each: tuple[re.Pattern[str], ...]
+
+
+def _compiled(english: Sequence[str], german: Sequence[str]) -> tuple[_Wordings, ...]:
+    return tuple(
+        _Wordings(hints, re.compile("|".join(own)), tuple(map(re.compile, own)))
+        for hints, own in ((_HINTS, english), (_HINWEISE, german))
+    )
 
 
 NO_ANSWER = _compiled(_NO_ANSWER, _KEINE_ANTWORT)
@@ -200,10 +217,10 @@ def act_of(sentence: str) -> ExpectedBehavior:
     return "answer"
 
 
-def _found(patterns: Patterns, text: str) -> Iterator[re.Match[str]]:
-    for hints, own in patterns:
-        if any(hint in text for hint in hints):
-            yield from (found for pattern in own if (found := pattern.search(text)))
+def _found(wordings: Sequence[_Wordings], text: str) -> Iterator[re.Match[str]]:
+    for language in wordings:
+        if any(hint in text for hint in language.hints) and language.any.search(text):
+            yield from (found for pattern in language.each if (found := pattern.search(text)))
 
 
 def _said_before(text: str) -> bool:

@@ -47,8 +47,10 @@ def agrees_with(
 def _otherwise_spelled(answer: Answer, read: Text) -> bool:
     """Whether the answer has every word of a reference without figures, some as a short form or written out."""
     wanted = read.keys - answer.question.keys
+    if wanted <= answer.text.keys or to_state(read, answer.question):
+        return False
     same = spelled_otherwise(read.sentences, answer.said)
-    return bool(wanted & same) and wanted <= same | answer.text.keys and not to_state(read, answer.question)
+    return wanted <= same | answer.text.keys
 
 
 def _denies_elsewhere(answer: Answer, read: Text) -> bool:

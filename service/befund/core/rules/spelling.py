@@ -31,7 +31,8 @@ def spelled_otherwise(wanted: Sequence[Sentence], given: Sequence[Sentence]) -> 
     theirs = [token for sentence in given for token in sentence.tokens if token.kind in ("word", "name")]
     own = [token for sentence in wanted for token in sentence.tokens if token.kind in ("word", "name")]
     texts = {token.text for token in theirs}
-    found = {at for at, token in enumerate(own) if token.text in _joined(theirs)}
+    together = set(_joined(theirs))
+    found = {at for at, token in enumerate(own) if token.text in together}
     for at, joined in enumerate(_joined(own)):
         if joined in texts:
             found |= {at, at + 1}
