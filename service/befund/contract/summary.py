@@ -1,0 +1,31 @@
+"""A run in figures."""
+
+from typing import Any
+
+from befund.contract.base import Estimate, Response, Usage
+
+
+class RunSummary(Response, frozen=True, kw_only=True):
+    """A run in figures. Judged rates are over every judged question, retrieval metrics over those eligible for it.
+
+    Attributes:
+        questions: How many questions the run holds.
+        rates: `correct`, `faithful`, `faithful_given_claims`, `behaved`.
+        correct_by_faithful: Questions that are correct and faithful (`tt`), correct and not faithful (`tf`), ...
+        behavior: Expected behaviour, then observed behaviour, to questions.
+        metrics: Means of the retrieval metrics; `unscored` are eligible questions without the metric.
+        diagnoses: Questions by diagnosis.
+        causes: Questions by cause.
+        usage: What judging used.
+        timings: `judge_ms` and `generation_ms`, each with `mean` and `max`, where they are known.
+    """
+
+    questions: int
+    rates: dict[str, Estimate]
+    correct_by_faithful: dict[str, int]
+    behavior: dict[str, dict[str, int]]
+    metrics: dict[str, Estimate]
+    diagnoses: dict[str, Any]
+    causes: dict[str, Any]
+    usage: Usage
+    timings: dict[str, Any]
