@@ -69,7 +69,7 @@ def likeness(wanted: Terms, given: Terms) -> Array:
     """For each wanted word (row) and given word (column): 1 where they are the same, else their cosine, cut off."""
     if not wanted.keys or not given.keys:
         return np.zeros((len(wanted.keys), len(given.keys)), np.float32)
-    alike = np.clip(_cosines(wanted.vectors, given.vectors), 0.0, 0.95)
+    alike = np.clip(cosines(wanted.vectors, given.vectors), 0.0, 0.95)
     alike[alike < _LEAST_LIKENESS] = 0.0
     for row, key in enumerate(wanted.keys):
         for column in given.stems.get(key[:_STEM], ()):
@@ -80,8 +80,8 @@ def likeness(wanted: Terms, given: Terms) -> Array:
     return np.asarray(alike, np.float32)
 
 
-def _cosines(wanted: Array, given: Array) -> Array:
-    """The product of both, some rows at a time: BLAS would bring more threads for it than the work is worth."""
+def cosines(wanted: Array, given: Array) -> Array:
+    """Of unit rows: their product, some rows at a time, since BLAS would bring more threads than the work is worth."""
     rows = max(_LEAST_ROWS, _PRODUCT_OF_ONE_THREAD // given.size)
     return np.concatenate([wanted[start : start + rows] @ given.T for start in range(0, len(wanted), rows)])
 

@@ -93,7 +93,7 @@ def tongue_of(words: Iterable[str]) -> Tongue:
     """
     german = english = 0
     for word in words:
-        german += word in _ONLY_GERMAN or not _UMLAUTS.isdisjoint(word)
+        german += word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word))
         english += word in _ONLY_ENGLISH
     if german == english:
         return ""

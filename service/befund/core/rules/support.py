@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from befund.core.rules.alignment import Array, Terms, likeness, weighed
+from befund.core.rules.alignment import Array, Terms, cosines, likeness, weighed
 from befund.core.rules.conflict import conflict
 from befund.core.rules.entity import Entity
 from befund.core.rules.evidence import Evidence, pairs_of, unit_rows
@@ -257,7 +257,7 @@ def _likest(words: _Words, evidence: Evidence) -> Array:
     weighted = words.terms.weights[:, None] * words.terms.vectors
     nothing = np.zeros((1, weighted.shape[1]), np.float32)
     means = unit_rows(words.total(np.concatenate([weighted, nothing])[words.rows]))
-    return np.asarray((means @ evidence.means.T).max(axis=1))
+    return np.asarray(cosines(means, evidence.means).max(axis=1))
 
 
 def _manner(claim: Sentence) -> tuple[float, ...]:
