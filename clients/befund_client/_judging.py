@@ -25,6 +25,7 @@ class JudgeKeywords(TypedDict, total=False):
     dataset: str | None
     run: str | None
     replace_run: bool
+    monitor: str | None
     config: Mapping[str, Any] | None
 
 

@@ -29,6 +29,7 @@ from befund.contract import JobState, Judgment, QuestionResult, RetrieveEvalResp
 from befund.core.configured import RULES, Judges, ModelJudge
 from befund.core.jobs import JobCounts
 from befund.core.judge_tasks import ACL_LEAK, Outcome
+from befund.core.judged_tally import Mark
 from befund.core.runs import Figures
 from befund.core.voting import DIMENSIONS
 from befund.judge_metrics import JudgeMetrics
@@ -45,7 +46,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 """Litestar adds the charset to every text."""
 
-VERDICTS = ("true", "false", "abstained", "not_evaluable", "failed")
+VERDICTS = get_args(Mark)
 LOGGED_ONE_BY_ONE = 100
 """Up to so many questions are logged a line each unless every question is to be."""
 
@@ -225,7 +226,7 @@ class Telemetry(Struct, frozen=True):
         outcomes: Sequence[Outcome],
         *,
         judge: str | None,
-        run: str | None,
+        kept: Mapping[str, str | None],
         caller: str,
         request: Mapping[str, object],
     ) -> None:
@@ -234,7 +235,7 @@ class Telemetry(Struct, frozen=True):
         Args:
             outcomes: What came of the answers.
             judge: Who judged; None where there is no such judge.
-            run: Where they are kept.
+            kept: Names of the run and the monitor they are kept in.
             caller: Who asked.
             request: What identifies the request: its id, trace and endpoint.
         """
@@ -246,10 +247,10 @@ class Telemetry(Struct, frozen=True):
         log = structlog.get_logger().info
         if self.log_questions == "all" or len(outcomes) <= LOGGED_ONE_BY_ONE:
             for outcome in outcomes:
-                log("evaluated", **request, run=run, **_outcome_fields(outcome))
+                log("evaluated", **request, **kept, **_outcome_fields(outcome))
         else:
             failed = sum(outcome.judgment is None for outcome in outcomes)
-            log("evaluated", **request, run=run, judge=judge, questions=len(outcomes), failed=failed)
+            log("evaluated", **request, **kept, judge=judge, questions=len(outcomes), failed=failed)
 
 
 def method_label(method: str) -> str:

@@ -14,6 +14,7 @@ from befund.adapters.answers_sql import recall, remember
 from befund.adapters.database import Database
 from befund.adapters.jobs_sql import SqlJobs
 from befund.adapters.moments import moment_of, stored_moment
+from befund.adapters.monitors_sql import SqlMonitors
 from befund.adapters.tables import calibrations, measurements, names, results, runs, versions
 from befund.adapters.versions_sql import (
     edition_of_row,
@@ -49,6 +50,7 @@ class SqlStore:
         self._clock = clock
         self._most_remembered = most_remembered
         self.jobs = SqlJobs(self._database, self._now)
+        self.monitors = SqlMonitors(self._database, self._now, most_remembered=most_remembered)
 
     async def open(self) -> None:
         await self._database.open()

@@ -1,6 +1,6 @@
 """POST /judge and /judge/batch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ from befund.contract import (
     JudgeBatchRequest,
     JudgeBatchResponse,
     JudgeBatchResult,
+    JudgeOptions,
     JudgeRequest,
     Judgment,
     Problem,
@@ -56,9 +57,9 @@ class JudgeEvaluation(Struct, frozen=True):
             exchange.replayed = True
             return Encoded(earlier.answer)
         except BefundError as error:
-            self._report([Outcome(None, error=error)], data.judge, data.run, exchange, "/judge")
+            self._report([Outcome(None, error=error)], data, exchange, "/judge")
             raise
-        self._report([outcome], data.judge, data.run, exchange, "/judge")
+        self._report([outcome], data, exchange, "/judge")
         return Encoded(msgspec.json.encode(outcome.judgment))
 
     async def of_batch(self, batch: Batch, request: Request[Any, Any, Any]) -> Encoded[JudgeBatchResponse]:
@@ -79,7 +80,7 @@ class JudgeEvaluation(Struct, frozen=True):
         except AlreadyAnswered as earlier:
             exchange.replayed = True
             return Encoded(earlier.answer)
-        self._report(judged.outcomes, batch.options.judge, batch.options.run, exchange, "/judge/batch")
+        self._report(judged.outcomes, batch.options, exchange, "/judge/batch")
         return Encoded(encoded)
 
     async def of_calibration(self, data: CalibrationRequest, request: Request[Any, Any, Any]) -> CalibrationResponse:
@@ -103,14 +104,23 @@ class JudgeEvaluation(Struct, frozen=True):
         """Report what was judged of a job."""
         options = job.about.options
         about = {"request_id": job.about.request_id, "trace_id": job.about.trace_id, "endpoint": BATCH, "job": job.id}
-        label = self.judging.judges.label(options.judge)
-        self.telemetry.judged(outcomes, judge=label, run=options.run, caller=job.caller, request=about)
+        self._tell(outcomes, options, job.caller, about)
 
-    def _report(self, outcomes: list[Outcome], judge: str, run: str | None, exchange: Exchange, endpoint: str) -> None:
-        about = {**exchange.log_fields(), "endpoint": endpoint}
-        self.telemetry.judged(
-            outcomes, judge=self.judging.judges.label(judge), run=run, caller=exchange.caller, request=about
-        )
+    def _report(
+        self, outcomes: list[Outcome], options: JudgeRequest | JudgeOptions, exchange: Exchange, endpoint: str
+    ) -> None:
+        self._tell(outcomes, options, exchange.caller, {**exchange.log_fields(), "endpoint": endpoint})
+
+    def _tell(
+        self,
+        outcomes: Sequence[Outcome],
+        options: JudgeRequest | JudgeOptions,
+        caller: str,
+        request: Mapping[str, object],
+    ) -> None:
+        kept = {"run": options.run, "monitor": options.monitor}
+        label = self.judging.judges.label(options.judge)
+        self.telemetry.judged(outcomes, judge=label, kept=kept, caller=caller, request=request)
 
 
 class JudgeController(Controller):
@@ -134,7 +144,8 @@ class JudgeController(Controller):
         """Judge one answer. A judge that fails is an error, never a verdict.
 
         With `run`, the judgment is stored before the answer is sent. A repetition with the same `Idempotency-Key`
-        within a day gets the same answer, with the header `Idempotency-Replayed: true`.
+        within a day gets the same answer, with the header `Idempotency-Replayed: true`. With `monitor` likewise; it is
+        appended to, one judgment after the other.
         """
         return await judgment.of(data, request)
 
@@ -167,7 +178,8 @@ class JudgeBatchController(Controller):
         was when the service is killed in the middle; the answer is 202 and says where the job is.
 
         As `application/x-ndjson` the body is an answer a line, and what else can be said stands in the query, as
-        `?judge=rules&dataset=teralune&run=main`. With `run`, all judgments are stored before the answer is sent.
+        `?judge=rules&dataset=teralune&run=main`. With `run` or `monitor`, all judgments are stored before the answer is
+        sent.
         """
         batch = _batch(data.json, request)
         if not _wants_job(batch, request):

@@ -15,6 +15,7 @@ from befund.contract import JobAnswer, JudgeBatchOptions, JudgeBatchResponse, Ju
 from befund.core.errors import BefundError, DependencyError
 from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
 from befund.core.judge_tasks import Outcome, Task, without_texts
+from befund.core.monitors import key_of as entry_key
 from befund.core.together import whole
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
@@ -46,7 +47,7 @@ class Jobs(Struct, frozen=True):
 
     async def put(self, items: Sequence[Raw], options: JudgeBatchOptions, caller: Caller, about: JobAbout) -> Job:
         """Store a batch to be judged; raises as `Judging.prepare` does, before anything is stored."""
-        await self.judging.prepare(items, options)
+        await self.judging.lookup.prepare(items, options)
         encoded = msgspec.json.encode([options, *items])
         new = NewJob(
             id=self.new_id(),
@@ -138,7 +139,7 @@ class JobRunner:
     async def _judge(self, job: Job) -> None:
         items = await whole(self._queue.items(job.id))
         options = job.about.options
-        answers, tasks = await whole(self._judging.prepare([Raw(item.item) for item in items], options))
+        answers, tasks = await whole(self._judging.lookup.prepare([Raw(item.item) for item in items], options))
         budget = Budget(options.max_cost_usd, spent=job.spent)
         fresh: list[Outcome] = []
         turn = asyncio.Lock()
@@ -151,7 +152,7 @@ class JobRunner:
             nonlocal replaces
             async with turn:
                 now = replace(answers, options=replace(options, replace_run=replaces))
-                await self._judging.keep(now, [outcome])
+                await self._judging.keeping.keep(now, [outcome], key_of=lambda _: entry_key(job.id, str(place)))
                 replaces = replaces and outcome.judgment is None
                 cost = outcome.judgment.usage.cost_usd if outcome.judgment else None
                 result = self._result(job, place, outcome)

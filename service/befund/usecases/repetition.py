@@ -28,6 +28,11 @@ class Caller(Struct, frozen=True):
     idempotency_key: str | None = None
 
 
+def request_hash(path: str, body: bytes) -> str:
+    """Tells a request from others."""
+    return f"sha256:{sha256(path.encode() + b' ' + sha256(body).digest()).hexdigest()}"
+
+
 async def unanswered(store: Store, caller: Caller, path: str, body: bytes) -> Answered | None:
     """What is to be remembered of this request once it is answered; None where nothing is.
 
@@ -38,7 +43,7 @@ async def unanswered(store: Store, caller: Caller, path: str, body: bytes) -> An
     key = caller.idempotency_key
     if key is None:
         return None
-    request = f"sha256:{sha256(path.encode() + b' ' + sha256(body).digest()).hexdigest()}"
+    request = request_hash(path, body)
     found = await store.answered(caller.name, key)
     if found is None:
         return Answered(caller.name, key, request, None)
