@@ -22,6 +22,7 @@ class JudgeKeywords(TypedDict, total=False):
     judge: str
     votes: int
     use_cache: bool
+    force_verdict: bool
     dataset: str | None
     run: str | None
     replace_run: bool

@@ -115,7 +115,9 @@ def create_app(
         background: list[asyncio.Task[None]] = []
         await store.open()
         rules = RulesJudge()
-        bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
+        bench = build_judges(
+            settings.judges, rules=rules, forced_rules=rules.forced(), cache=MemoryCache(), meter=metrics.judges
+        )
         judging = Judging(bench, store, settings.store_content, clock, new_id)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
         runner = JobRunner(

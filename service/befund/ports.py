@@ -531,11 +531,15 @@ class Judge(Protocol):
 class Judges(Protocol):
     """Every configured judge."""
 
-    def named(self, name: str) -> Judge:
+    def named(self, name: str, *, forced: bool = False) -> Judge:
         """The judge of this name; `default` is the one that judges where a request names none.
 
+        Args:
+            name: Its name.
+            forced: Whether that one of it is meant that decides where it would abstain.
+
         Raises:
-            ContradictionError: `unknown-judge`.
+            ContradictionError: `unknown-judge`; `cannot-force`, of one that decides for itself when it abstains.
         """
         ...
 

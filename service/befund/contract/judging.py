@@ -89,6 +89,7 @@ class JudgeOptions(Request, frozen=True, kw_only=True):
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False
@@ -103,6 +104,8 @@ class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
         judge: Who judges.
         votes: Independent samples, of which the majority counts, dimension by dimension.
         use_cache: Whether an earlier verdict on exactly the same may be given.
+        force_verdict: Decide even where the signal is weak, instead of abstaining; the judge `rules` alone can. Forced
+            and not forced are two judges: their fingerprints differ, and no run mixes them.
         dataset: Where the question with `question_id` stands; without it that of the run.
         run: Name to store the judgment under; needs `question_id`.
         replace_run: Begin the run anew where it exists and differs.
@@ -113,6 +116,7 @@ class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False

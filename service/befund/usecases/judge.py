@@ -143,7 +143,8 @@ class Judging(Struct, frozen=True):
                     "another-judge",
                     f"{request.judge!r} is calibrated, not {item.judge!r}. Calibrate each judge by itself.",
                 )
-        options = JudgeOptions(judge=request.judge, use_cache=request.use_cache, dataset=request.dataset)
+        names = ("judge", "use_cache", "force_verdict", "dataset")
+        options = JudgeOptions(**{name: getattr(request, name) for name in names})
         ids = dict.fromkeys(item.question_id for item in request.items if item.question_id is not None)
         answers = await self.lookup.answers(options, list(ids))
         outcomes = await self.judge_all(tasks_of(request.items, answers), answers, Budget(None))

@@ -101,7 +101,7 @@ class Lookup(Struct, frozen=True):
             ContradictionError, NotFoundError, ConflictError, DependencyError: About what all answers have in common.
         """
         _refuse_contradiction(options)
-        judges = {name: self.judges.named(name) for name in (options.judge, *also)}
+        judges = {name: self.judges.named(name, forced=options.force_verdict) for name in (options.judge, *also)}
         calibrated = await self.store.calibrations([judge.fingerprint for judge in judges.values()])
         if options.dataset is not None:
             selection = await self.store.selection(options.dataset, question_ids)
