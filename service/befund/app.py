@@ -120,9 +120,7 @@ def create_app(
         )
         judging = Judging(bench, store, settings.store_content, clock, new_id)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
-        runner = JobRunner(
-            jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry).of_job
-        )
+        runner = JobRunner(jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry))
         try:
             live_search.open()
             await datasets.put_bundled()

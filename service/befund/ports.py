@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Raw, Struct
 from numpy.typing import NDArray
 
 from befund.contract import JobState, JudgeCalibration, Usage
@@ -421,7 +421,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
     key: str | None
     request: str
     about: JobAbout
-    items: Sequence[bytes]
+    items: Sequence[Raw]
 
 
 class JobQueue(Protocol):
@@ -443,8 +443,8 @@ class JobQueue(Protocol):
         """One job."""
         ...
 
-    async def items(self, job_id: str) -> list[JobItem]:
-        """Its answers, in order, with what is known of them."""
+    async def items(self, job_id: str, *, first: int = 0, most: int | None = None) -> list[JobItem]:
+        """Its answers from the `first` place on, in order, `most` of them, with what is known of them."""
         ...
 
     async def take(self, owner: str) -> Job | None:

@@ -229,6 +229,7 @@ class Telemetry(Struct, frozen=True):
         kept: Mapping[str, str | None],
         caller: str,
         request: Mapping[str, object],
+        of: int | None = None,
     ) -> None:
         """Count judged answers and log them: a line each, or one for all where they are many.
 
@@ -238,19 +239,37 @@ class Telemetry(Struct, frozen=True):
             kept: Names of the run and the monitor they are kept in.
             caller: Who asked.
             request: What identifies the request: its id, trace and endpoint.
+            of: How many the request has, where these are not all; `many_judged` is then for whoever has all of them.
         """
         for outcome in outcomes:
             if outcome.judgment is None and judge is not None:
                 self.metrics.not_judged(judge, caller=caller)
             elif outcome.judgment is not None:
                 self.metrics.judged(outcome.judgment, caller=caller)
-        log = structlog.get_logger().info
-        if self.log_questions == "all" or len(outcomes) <= LOGGED_ONE_BY_ONE:
+        if self._logs_each(len(outcomes) if of is None else of):
             for outcome in outcomes:
-                log("evaluated", **request, **kept, **_outcome_fields(outcome))
-        else:
+                structlog.get_logger().info("evaluated", **request, **kept, **_outcome_fields(outcome))
+        elif of is None:
             failed = sum(outcome.judgment is None for outcome in outcomes)
-            log("evaluated", **request, **kept, judge=judge, questions=len(outcomes), failed=failed)
+            self.many_judged(len(outcomes), failed, judge=judge, kept=kept, request=request)
+
+    def many_judged(
+        self,
+        answers: int,
+        failed: int,
+        *,
+        judge: str | None,
+        kept: Mapping[str, str | None],
+        request: Mapping[str, object],
+        of: int | None = None,
+    ) -> None:
+        """Log one line for answers that are too many for a line each; the arguments are those of `judged`."""
+        if not self._logs_each(answers if of is None else of):
+            log = structlog.get_logger().info
+            log("evaluated", **request, **kept, judge=judge, questions=answers, failed=failed)
+
+    def _logs_each(self, answers: int) -> bool:
+        return self.log_questions == "all" or answers <= LOGGED_ONE_BY_ONE
 
 
 def method_label(method: str) -> str:

@@ -66,7 +66,7 @@ class SqlJobs:
             for start in range(0, len(new.items), PORTION):
                 part = enumerate(new.items[start : start + PORTION], start=start)
                 await connection.execute(
-                    insert(job_items), [{"job_id": new.id, "place": place, "item": item} for place, item in part]
+                    insert(job_items), [{"job_id": new.id, "place": place, "item": bytes(item)} for place, item in part]
                 )
             return _job(row)
 
@@ -77,10 +77,11 @@ class SqlJobs:
             raise _unknown(job_id)
         return _job(row)
 
-    async def items(self, job_id: str) -> list[JobItem]:
+    async def items(self, job_id: str, *, first: int = 0, most: int | None = None) -> list[JobItem]:
         query = select(job_items.c.place, job_items.c.item, job_items.c.result)
+        wanted = query.where(job_items.c.job_id == job_id, job_items.c.place >= first)
         async with self._database.reading() as connection:
-            rows = await connection.execute(query.where(job_items.c.job_id == job_id).order_by(job_items.c.place))
+            rows = await connection.execute(wanted.order_by(job_items.c.place).limit(most))
             return [JobItem(*row) for row in rows]
 
     async def take(self, owner: str) -> Job | None:

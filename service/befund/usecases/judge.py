@@ -1,6 +1,7 @@
 """Judge answers: one, or many at the same time; keep the judgments."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -35,7 +36,16 @@ from befund.usecases.judge_lookup import Answers, Lookup, tasks_of
 from befund.usecases.repetition import Caller, request_hash, unanswered
 from befund.usecases.votes import judge_by_votes
 
-Told = Callable[[int, Outcome], Awaitable[None]]
+
+class Waiting(Struct, frozen=True):
+    """One answer that is to be judged, or what is known of it without, with its place and what it belongs to."""
+
+    place: int
+    task: Task | Outcome
+    answers: Answers
+
+
+Told = Callable[[Waiting, Outcome], Awaitable[None]]
 
 
 class Judged(Struct, frozen=True):
@@ -92,9 +102,9 @@ class Judging(Struct, frozen=True):
             AlreadyAnswered: It was carried out before.
         """
         options = _options(request)
-        body = msgspec.json.encode(request)
-        repeats = await self._unanswered(options, caller, "/judge", body)
-        key_of = self._key_of(caller, "/judge", body)
+        asked = request_hash("/judge", msgspec.json.encode(request))
+        repeats = await self._unanswered(options, caller, asked)
+        key_of = self._key_of(caller, asked)
         answers = await self.lookup.answers(options, [request.question_id] if request.question_id else [])
         task = answers.task(request)
         try:
@@ -121,12 +131,12 @@ class Judging(Struct, frozen=True):
             ContradictionError, NotFoundError, ConflictError, DependencyError: As `one`, about what all have in common.
             AlreadyAnswered: It was carried out before.
         """
-        body = msgspec.json.encode([options, *items])
-        repeats = await self._unanswered(options, caller, "/judge/batch", body)
+        asked = request_hash("/judge/batch", msgspec.json.encode(options), *items)
+        repeats = await self._unanswered(options, caller, asked)
         answers, tasks = await self.lookup.prepare(items, options)
         outcomes = await self.judge_all(tasks, answers, Budget(options.max_cost_usd))
         judged = Judged(outcomes, summary_of(outcomes))
-        key_of = self._key_of(caller, "/judge/batch", body)
+        key_of = self._key_of(caller, asked)
         await self.keeping.keep(answers, outcomes, key_of=key_of, answer=encode(judged), repeats=repeats)
         return judged
 
@@ -166,46 +176,65 @@ class Judging(Struct, frozen=True):
         ]
         return calibration_of(pairs, confidence=request.confidence, seed=request.seed)
 
-    async def _unanswered(self, options: JudgeOptions, caller: Caller, path: str, body: bytes) -> Answered | None:
+    async def _unanswered(self, options: JudgeOptions, caller: Caller, request: str) -> Answered | None:
         """What is to be remembered of a request that stores something; raises AlreadyAnswered."""
         if options.run is None and options.monitor is None:
             return None
-        return await unanswered(self.store, caller, path, body)
+        return await unanswered(self.store, caller, request)
 
-    def _key_of(self, caller: Caller, path: str, body: bytes) -> KeyOf:
+    def _key_of(self, caller: Caller, request: str) -> KeyOf:
         """Names of entries in a monitor: the same for a request that is known to be the same."""
         if caller.idempotency_key is None:
             return lambda place: self.new_id()
-        request = (caller.name, caller.idempotency_key, request_hash(path, body))
-        return lambda place: entry_key(*request, str(place))
+        known = (caller.name, caller.idempotency_key, request)
+        return lambda place: entry_key(*known, str(place))
 
-    async def judge_all(
-        self, tasks: Sequence[Task | Outcome], answers: Answers, budget: Budget, *, told: Told | None = None
-    ) -> list[Outcome]:
+    async def judge_all(self, tasks: Sequence[Task | Outcome], answers: Answers, budget: Budget) -> list[Outcome]:
         """Judge, so many at the same time as the judge takes.
 
         Args:
             tasks: What is to be judged; outcomes among them are taken as they are.
             answers: What they have in common.
             budget: What they may cost.
-            told: Told every outcome that is reached here, with its place.
         """
-        outcomes: list[Outcome | None] = [task if isinstance(task, Outcome) else None for task in tasks]
-        waiting = iter([(place, task) for place, task in enumerate(tasks) if isinstance(task, Task)])
+        outcomes: dict[int, Outcome] = {}
+
+        async def waiting() -> AsyncIterator[Waiting]:
+            for place, task in enumerate(tasks):
+                yield Waiting(place, task, answers)
+
+        async def told(waiting: Waiting, outcome: Outcome) -> None:
+            outcomes[waiting.place] = outcome
+
+        await self.judge_each(waiting(), budget, at_once=min(answers.concurrency, len(tasks)), told=told)
+        return [outcomes[place] for place in range(len(tasks))]
+
+    async def judge_each(self, waiting: AsyncIterator[Waiting], budget: Budget, *, at_once: int, told: Told) -> None:
+        """Judge answers as they come, none of which is held for longer than that takes.
+
+        Args:
+            waiting: The answers, of which one after the other is fetched.
+            budget: What they may cost.
+            at_once: How many are judged at the same time.
+            told: Told what came of every one.
+        """
+        turn = asyncio.Lock()
 
         async def work(*, most: int | None = None) -> None:
-            for place, task in waiting:
-                outcome = await self._judge_within(budget, task, answers)
-                outcomes[place] = outcome
-                if told is not None:
-                    await told(place, outcome)
-                if most is not None:
+            while most is None or most > 0:
+                async with turn:  # nobody may ask for the next while another one does
+                    each = await anext(waiting, None)
+                if each is None:
                     return
+                if isinstance(each.task, Outcome):
+                    await told(each, each.task)
+                    continue
+                await told(each, await self._judge_within(budget, each.task, each.answers))
+                most = None if most is None else most - 1
 
         if budget.is_limited:  # what an answer costs is known once one was judged
             await work(most=1)
-        await together(work() for _ in range(min(answers.concurrency, len(tasks))))
-        return [outcome for outcome in outcomes if outcome is not None]
+        await together(work() for _ in range(at_once))
 
     async def _judge_within(self, budget: Budget, task: Task, answers: Answers) -> Outcome:
         try:
@@ -246,21 +275,38 @@ def info_of(judge: Judge, calibration: dict[str, JudgeCalibration] | None) -> Ju
     )
 
 
-def summary_of(outcomes: Sequence[Outcome]) -> RunSummary:
-    """The figures of answers that were judged together."""
-    tally = Tally()
-    calibrations: dict[str, dict[str, JudgeCalibration]] = {}
-    for outcome in outcomes:
+class BatchTally:
+    """Adds up answers that were judged together, one by one."""
+
+    def __init__(self) -> None:
+        self._tally = Tally()
+        self._answers = 0
+        self._calibrations: dict[str, dict[str, JudgeCalibration]] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in what came of one answer."""
+        self._answers += 1
         if outcome.judgment is not None and outcome.task is not None:
             sent, judge = outcome.task.sent, outcome.judgment.judge
-            calibrations[judge.fingerprint] = judge.calibration or {}
+            self._calibrations[judge.fingerprint] = judge.calibration or {}
             latency = sent.generation.latency_ms if sent.generation else None
-            tally.judged.add(outcome.judgment, expected=sent.expected_behavior, generation_ms=latency)
-            continue
-        tally.judged.add_failure(outcome.task.item if outcome.task else None)
+            self._tally.judged.add(outcome.judgment, expected=sent.expected_behavior, generation_ms=latency)
+            return
+        self._tally.judged.add_failure(outcome.task.item if outcome.task else None)
         if isinstance(outcome.error, JudgeError) and outcome.error.usage is not None:
-            tally.judged.add_usage(outcome.error.usage)
-    return tally.summary(len(outcomes), calibrations)
+            self._tally.judged.add_usage(outcome.error.usage)
+
+    def summary(self) -> RunSummary:
+        """The figures."""
+        return self._tally.summary(self._answers, self._calibrations)
+
+
+def summary_of(outcomes: Sequence[Outcome]) -> RunSummary:
+    """The figures of answers that were judged together."""
+    tally = BatchTally()
+    for outcome in outcomes:
+        tally.add(outcome)
+    return tally.summary()
 
 
 def _options(request: JudgeRequest) -> JudgeOptions:

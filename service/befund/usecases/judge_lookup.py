@@ -1,12 +1,14 @@
 """What a request to judge names, looked up: judges, questions, the run. What is wrong with all of it is said here."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Raw, Struct
 
 from befund import __version__
-from befund.contract import JudgeBatchItem, JudgeCalibration, JudgeItem, JudgeOptions
+from befund.contract import JudgeBatchItem, JudgeCalibration, JudgeItem, JudgeName, JudgeOptions
 from befund.core import monitors
 from befund.core.datasets import Selection, Version
 from befund.core.decoding import decode
@@ -16,7 +18,18 @@ from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, compared, completed, refuse_other
 from befund.ports import Judge, Judges, Store
 
+READ_AT_ONCE = 200
+"""Answers that are looked at before the event loop is free in between: each may be long."""
+
+
+class _Named(Struct):
+    """The judge of an answer; whether its name can be one is not looked at here."""
+
+    judge: JudgeName | None = None
+
+
 _ITEM = msgspec.json.Decoder(JudgeBatchItem)
+_NAMED = msgspec.json.Decoder(_Named)
 
 
 class Answers(Struct, frozen=True):
@@ -77,17 +90,36 @@ class Lookup(Struct, frozen=True):
     judges: Judges
     store: Store
 
-    async def prepare(self, items: Sequence[Raw], options: JudgeOptions) -> tuple[Answers, list[Task | Outcome]]:
+    async def check(self, items: Sequence[Raw], options: JudgeOptions) -> None:
+        """Look up what answers have in common, without reading the whole of them; raises as `prepare`."""
+        named: dict[str, None] = {}
+        for place, raw in enumerate(items):
+            if not place % READ_AT_ONCE:
+                await asyncio.sleep(0)  # others get their turn
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # told with its answer
+                judge = _NAMED.decode(raw).judge
+                named |= {} if judge is None else {judge: None}
+        await self.answers(options, [], also=named)
+
+    async def prepare(
+        self, items: Sequence[Raw], options: JudgeOptions, *, first: int = 0, seen: set[str] | None = None
+    ) -> tuple[Answers, list[Task | Outcome]]:
         """Read answers and look up what they name; what is wrong with one stands in its place.
+
+        Args:
+            items: The answers, unread.
+            options: How is judged.
+            first: The place of the first of them in the request.
+            seen: The questions of a run that were answered before in the request; those answered here are added.
 
         Raises:
             ContradictionError, NotFoundError, ConflictError, DependencyError: About what all have in common.
         """
-        read = [_read(raw, place) for place, raw in enumerate(items)]
+        read = [_read(raw, place) for place, raw in enumerate(items, start=first)]
         ids = [each.question_id for each in read if isinstance(each, JudgeItem) and each.question_id is not None]
         named = [each.judge for each in read if isinstance(each, JudgeBatchItem) and each.judge is not None]
         answers = await self.answers(options, list(dict.fromkeys(ids)), also=dict.fromkeys(named))
-        return answers, tasks_of(read, answers)
+        return answers, tasks_of(read, answers, first=first, seen=seen)
 
     async def answers(self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = ()) -> Answers:
         """Look up what a request names.
@@ -164,11 +196,13 @@ def _read(raw: Raw, place: int) -> JudgeBatchItem | BefundError:
         return error
 
 
-def tasks_of(read: Sequence[JudgeItem | BefundError], answers: Answers) -> list[Task | Outcome]:
-    """What is to be judged; where something is wrong with an answer, that."""
+def tasks_of(
+    read: Sequence[JudgeItem | BefundError], answers: Answers, *, first: int = 0, seen: set[str] | None = None
+) -> list[Task | Outcome]:
+    """What is to be judged; where something is wrong with an answer, that. The rest is as with `Lookup.prepare`."""
     tasks: list[Task | Outcome] = []
-    seen: set[str] = set()
-    for place, each in enumerate(read):
+    seen = set() if seen is None else seen
+    for place, each in enumerate(read, start=first):
         if isinstance(each, BefundError):
             tasks.append(Outcome(None, error=each))
             continue
