@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
@@ -15,16 +15,23 @@ from befund.contract import (
     Diagnosis,
 )
 from befund_client._exchange import Call
-from befund_client._judging import JudgeKeywords
 
 CaseLike = DiagnoseItem | Mapping[str, Any]
 AT_ONCE = 1_000
 """Answers of one request."""
 
 
-class DiagnoseKeywords(JudgeKeywords, total=False):
+class DiagnoseKeywords(TypedDict, total=False):
     """How is diagnosed, as `befund.contract.DiagnoseBatchOptions` describes and defaults it."""
 
+    judge: str
+    votes: int
+    use_cache: bool
+    force_verdict: bool
+    dataset: str | None
+    run: str | None
+    replace_run: bool
+    config: Mapping[str, Any] | None
     collection: str | None
     top_k: int | None
     where: Mapping[str, Any] | None

@@ -315,6 +315,10 @@ def test_both_clients_have_the_same_verbs() -> None:
             "diagnose",
             "diagnose_batch",
             "run_question",
+            "monitors",
+            "monitor",
+            "monitor_entries",
+            "delete_monitor",
         }
     )
 

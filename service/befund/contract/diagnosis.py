@@ -89,6 +89,7 @@ class DiagnoseRequest(DiagnoseItem, frozen=True, kw_only=True):
 
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     run: Name | None = None
     replace_run: bool = False
     config: dict[str, Any] = {}
@@ -100,6 +101,7 @@ class DiagnoseBatchOptions(Request, frozen=True, kw_only=True):
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     collection: str | None = None
     top_k: Cutoff | None = None

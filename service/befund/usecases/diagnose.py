@@ -20,18 +20,19 @@ from befund.core.diagnosis.cases import Case, Diagnosed, case_of, record_of, wit
 from befund.core.diagnosis.diagnose import Examined, diagnose
 from befund.core.diagnosis.generation import Said
 from befund.core.diagnosis.trace import Trace
-from befund.core.errors import BefundError, ContradictionError, JudgeError
+from befund.core.errors import BefundError, ContradictionError
 from befund.core.judge_tasks import Outcome, leaks
 from befund.core.judge_tasks import record_of as judgment_record_of
 from befund.core.repeated import refuse_repeated_fields
-from befund.core.runs import DIAGNOSIS, Record, Tally
+from befund.core.runs import DIAGNOSIS, Record
 from befund.core.together import together
 from befund.ports import Answered, FactReader, Metadata
 from befund.usecases.budget import Budget
-from befund.usecases.judge import Answers, Judging
+from befund.usecases.judge import BatchTally, Judging
+from befund.usecases.judge_lookup import Answers
 from befund.usecases.probing import IndexParts, Probe, probe_collection
 from befund.usecases.reading import read_echoes, read_evidence
-from befund.usecases.repetition import Caller, unanswered
+from befund.usecases.repetition import Caller, request_hash, unanswered
 
 EXAMINED_AT_ONCE = 4
 _ITEM = msgspec.json.Decoder(DiagnoseItem)
@@ -94,7 +95,7 @@ class Diagnosing(Struct, frozen=True):
         names = (name for name in DiagnoseBatchOptions.__struct_fields__ if hasattr(request, name))
         given = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
         options = DiagnoseBatchOptions(**given)
-        repeats = await self._unanswered(options, caller, "/diagnose", msgspec.json.encode(request))
+        repeats = await self._unanswered(options, caller, request_hash("/diagnose", msgspec.json.encode(request)))
         (work,) = await self._all([request], options)
         if work.error is not None:
             raise work.error
@@ -115,7 +116,8 @@ class Diagnosing(Struct, frozen=True):
             ContradictionError, NotFoundError, ConflictError, DependencyError: As `one`, about what all have in common.
             AlreadyAnswered: It was carried out before.
         """
-        repeats = await self._unanswered(options, caller, "/diagnose/batch", msgspec.json.encode([options, *items]))
+        asked = request_hash("/diagnose/batch", msgspec.json.encode(options), *items)
+        repeats = await self._unanswered(options, caller, asked)
         if options.collection is not None:
             await self.parts.index.collection(options.collection)
         works = await self._all([_read(raw) for raw in items], options)
@@ -126,10 +128,8 @@ class Diagnosing(Struct, frozen=True):
         await self._keep(works, options, encode(together_), repeats)
         return together_
 
-    async def _unanswered(
-        self, options: DiagnoseBatchOptions, caller: Caller, path: str, body: bytes
-    ) -> Answered | None:
-        return None if options.run is None else await unanswered(self.judging.store, caller, path, body)
+    async def _unanswered(self, options: DiagnoseBatchOptions, caller: Caller, request: str) -> Answered | None:
+        return None if options.run is None else await unanswered(self.judging.store, caller, request)
 
     async def _all(self, read: Sequence[DiagnoseItem | BefundError], options: DiagnoseBatchOptions) -> list[_Work]:
         works = [_Work(error=each if isinstance(each, BefundError) else None) for each in read]
@@ -158,7 +158,7 @@ class Diagnosing(Struct, frozen=True):
         for dataset, group in groups.items():
             ids = dict.fromkeys(item.question_id for _, item in group if item.question_id is not None)
             named = dict.fromkeys(item.judge for _, item in group if item.judge is not None)
-            answers = await self.judging.answers(
+            answers = await self.judging.lookup.answers(
                 _judge_options(options, dataset), list(ids), also=named, part=DIAGNOSIS
             )
             selection = answers.selection
@@ -245,7 +245,8 @@ class Diagnosing(Struct, frozen=True):
         asked = {answers.judge_of(work.judged.task).name for work in kept if work.judged and work.judged.task}
         judges = {name: judge for name, judge in answers.judges.items() if judge.name in asked}
         records = [record for work in kept for record in self._records(work)]
-        await self.judging.write(msgspec.structs.replace(answers, judges=judges), records, answer, repeats)
+        mine = msgspec.structs.replace(answers, judges=judges)
+        await self.judging.keeping.write(mine, records, answer=answer, repeats=repeats)
 
     def _records(self, work: _Work) -> Iterable[Record]:
         content = self.judging.content
@@ -265,8 +266,8 @@ def _read(raw: Raw) -> DiagnoseItem | BefundError:
 
 
 def _judge_options(options: DiagnoseBatchOptions, dataset: str | None) -> JudgeOptions:
-    shared = {name: getattr(options, name) for name in JudgeOptions.__struct_fields__ if name != "dataset"}
-    return JudgeOptions(**shared, dataset=dataset)
+    names = set(JudgeOptions.__struct_fields__) & set(DiagnoseBatchOptions.__struct_fields__) - {"dataset"}
+    return JudgeOptions(**{name: getattr(options, name) for name in names}, dataset=dataset)
 
 
 def _refuse_twice(item: DiagnoseItem, seen: set[str], options: DiagnoseBatchOptions) -> None:
@@ -312,17 +313,11 @@ def _leaks(case: Case, about: Mapping[str, Metadata]) -> list[str]:
 
 def _summary(works: Sequence[_Work]) -> RunSummary:
     """The figures of answers that were diagnosed together; what failed counts as unscored."""
-    tally = Tally()
+    tally = BatchTally()
     for place, work in enumerate(works):
-        sent, judgment = (work.case.sent, work.judgment) if work.case is not None else (None, None)
-        if sent is not None and judgment is not None:
-            latency = sent.generation.latency_ms if sent.generation else None
-            tally.judged.add(judgment, expected=sent.expected_behavior, generation_ms=latency)
-        else:
-            tally.judged.add_failure(work.case.task.item if work.case else None)
-            if isinstance(work.error, JudgeError) and work.error.usage is not None:
-                tally.judged.add_usage(work.error.usage)
+        task = work.case.task if work.case is not None else None
+        tally.add(Outcome(task, None if work.error else work.judgment, work.error))
         if work.diagnosis is not None:
             found = work.diagnosis
             tally.diagnosed.add(found.diagnosis, found.cause, question_id=found.question_id, item=place)
-    return tally.summary(len(works))
+    return tally.summary()
