@@ -96,7 +96,7 @@ def test_cases_are_read_with_what_a_diagnosis_looks_at(tmp_path: Path) -> None:
     loaded = read_cases(path)
     (case,) = loaded.value
     assert (case.retrieved, case.where, case.evidence_mapping) == (["x", "g1"], {"version": "3.0"}, {"E1": ["g1"]})
-    assert loaded.notes == ["unknown field 'kind' ignored: 1 (first: top level)"]
+    assert loaded.notes == ("unknown field 'kind' ignored: 1 (first: the whole)",)
 
 
 def test_a_file_without_an_answer_is_refused(tmp_path: Path) -> None:
