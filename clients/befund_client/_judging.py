@@ -39,9 +39,10 @@ class JudgeKeywords(TypedDict, total=False):
 
 
 class JudgeBatchKeywords(JudgeKeywords, total=False):
-    """The same for many answers, and what they may cost together in US dollars."""
+    """The same for many answers, what they may cost together in US dollars, and whether a known answer goes along."""
 
     max_cost_usd: float | None
+    canary: bool
 
 
 class CalibrateKeywords(TypedDict, total=False):

@@ -112,7 +112,7 @@ def create_app(
         await store.open()
         rules = RulesJudge()
         bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
-        judging = Judging(bench, store, settings.store_content, clock, new_id)
+        judging = Judging(bench, store, settings.store_content, clock, new_id, metrics.judges.canary)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
         runner = JobRunner(
             jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry).of_job

@@ -122,9 +122,12 @@ class JudgeBatchOptions(JudgeOptions, frozen=True, kw_only=True):
 
     Attributes:
         max_cost_usd: No item is begun that would probably cost more than is left of this, in US dollars.
+        canary: Send an answer along whose verdicts are known. A judge that misses it is the finding `CANARY_FAILED` of
+            the summary; no verdict is changed.
     """
 
     max_cost_usd: Annotated[float, Meta(gt=0)] | None = None
+    canary: bool = False
 
 
 class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
@@ -201,7 +204,8 @@ class JudgeInfo(Response, frozen=True, kw_only=True):
 
     Attributes:
         name: Its configured name.
-        model: The model asked; null for rules.
+        model: The model asked; null for rules, and where several are asked.
+        models: Every model that may be asked: several for a jury or a cascade, none for rules.
         rubric: The version of the rubric; null for rules.
         fingerprint: Changes with everything that can change a verdict, as `sha256:...`.
         calibration: By dimension; null while never calibrated.
@@ -211,6 +215,7 @@ class JudgeInfo(Response, frozen=True, kw_only=True):
     model: str | None
     rubric: str | None
     fingerprint: str
+    models: list[str] = []
     calibration: dict[str, JudgeCalibration] | None = None
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from befund.contract.base import Estimate, Response, Usage
+from befund.contract.base import Estimate, Finding, Response, Usage
 
 
 class RunSummary(Response, frozen=True, kw_only=True):
@@ -18,6 +18,7 @@ class RunSummary(Response, frozen=True, kw_only=True):
         causes: Questions by cause.
         usage: What judging used.
         timings: `judge_ms` and `generation_ms`, each with `mean` and `max`, where they are known.
+        findings: What a reader should know before trusting the figures.
     """
 
     questions: int
@@ -29,3 +30,4 @@ class RunSummary(Response, frozen=True, kw_only=True):
     causes: dict[str, Any]
     usage: Usage
     timings: dict[str, Any]
+    findings: list[Finding] = []

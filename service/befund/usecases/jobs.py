@@ -18,7 +18,7 @@ from befund.core.judge_tasks import Outcome, Task, without_texts
 from befund.core.together import whole
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
-from befund.usecases.judge import Judging, summary_of
+from befund.usecases.judge import Judging, canaries_of
 from befund.usecases.repetition import Caller
 
 POLL_SECONDS = 2.0
@@ -143,9 +143,11 @@ class JobRunner:
         fresh: list[Outcome] = []
         turn = asyncio.Lock()
         replaces = options.replace_run and job.done == 0
+        canaries = canaries_of(answers)
 
         async def told(place: int, outcome: Outcome) -> None:
-            await whole(keep(place, outcome))
+            if place < len(items):  # a canary is no result of the job
+                await whole(keep(place, outcome))
 
         async def keep(place: int, outcome: Outcome) -> None:
             nonlocal replaces
@@ -164,10 +166,11 @@ class JobRunner:
             for place, (item, task) in enumerate(zip(items, known, strict=True)):
                 if item.result is None and isinstance(task, Outcome):
                     await told(place, task)
-            outcomes = await self._judging.judge_all(known, answers, budget, told=told)
+            every = await self._judging.judge_all([*known, *canaries.values()], answers, budget, told=told)
         finally:
             self._report(job, fresh)
-        await whole(self._queue.end(job.id, "done", msgspec.json.encode(summary_of(outcomes))))
+        summary = self._judging.summary(every[: len(known)], canaries, every[len(known) :])
+        await whole(self._queue.end(job.id, "done", msgspec.json.encode(summary)))
 
     def _result(self, job: Job, place: int, outcome: Outcome) -> bytes:
         problem = None if outcome.error is None else self._problem_of(outcome.error, job.about.request_id)

@@ -22,6 +22,7 @@ from befund.contract import (
     Usage,
 )
 from befund.core.calibration import calibration_of, in_short
+from befund.core.canary import CanaryOutcome, canary_findings, canary_of, canary_outcome
 from befund.core.datasets import Selection, Version
 from befund.core.decoding import decode
 from befund.core.disagreements import group_of, pairs_of, worst_of
@@ -33,6 +34,7 @@ from befund.core.judging import Dimension
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import JUDGMENT, LARGEST_CONFIG, Identity, Tally, compared, completed, refuse_other
 from befund.core.together import together
+from befund.core.usage import total
 from befund.core.voting import DIMENSIONS
 from befund.ports import Answered, Judge, Judges, RunWrite, Store
 from befund.usecases.budget import Budget
@@ -116,6 +118,7 @@ class Judging(Struct, frozen=True):
         content: Whether runs keep texts.
         clock: Seconds on a clock that only moves forward.
         new_id: Gives every judgment a name of its own.
+        count_canary: Told what became of an answer whose verdicts are known, by the name of its judge.
     """
 
     judges: Judges
@@ -123,6 +126,7 @@ class Judging(Struct, frozen=True):
     content: Content
     clock: Callable[[], float]
     new_id: Callable[[], str]
+    count_canary: Callable[[str, CanaryOutcome], None]
 
     async def one(self, request: JudgeRequest, caller: Caller) -> Outcome:
         """Answer POST /judge: the judgment, with what was judged.
@@ -163,8 +167,10 @@ class Judging(Struct, frozen=True):
         body = msgspec.json.encode([options, *items])
         repeats = await unanswered(self.store, caller, "/judge/batch", body) if options.run is not None else None
         answers, tasks = await self.prepare(items, options)
-        outcomes = await self.judge_all(tasks, answers, Budget(options.max_cost_usd))
-        judged = Judged(outcomes, summary_of(outcomes))
+        canaries = canaries_of(answers)
+        every = await self.judge_all([*tasks, *canaries.values()], answers, Budget(options.max_cost_usd))
+        outcomes = every[: len(tasks)]
+        judged = Judged(outcomes, self.summary(outcomes, canaries, every[len(tasks) :]))
         await self.keep(answers, outcomes, encode(judged), repeats)
         return judged
 
@@ -277,6 +283,22 @@ class Judging(Struct, frozen=True):
         await together(work() for _ in range(min(answers.concurrency, len(tasks))))
         return [outcome for outcome in outcomes if outcome is not None]
 
+    def summary(
+        self, outcomes: Sequence[Outcome], canaries: Mapping[str, Task], came_of_them: Sequence[Outcome]
+    ) -> RunSummary:
+        """The figures of a batch, what its canaries used among them, and what they found."""
+        summary = summary_of(outcomes)
+        if not canaries:
+            return summary
+        for judge, outcome in zip(canaries, came_of_them, strict=True):
+            self.count_canary(judge, canary_outcome(outcome))
+        used = [used for outcome in came_of_them if (used := usage_of(outcome)) is not None]
+        return msgspec.structs.replace(
+            summary,
+            usage=total((summary.usage, *used)),
+            findings=[*summary.findings, *canary_findings(list(canaries), came_of_them)],
+        )
+
     async def _judge_within(self, budget: Budget, task: Task, answers: Answers) -> Outcome:
         try:
             budget.begin()
@@ -299,7 +321,8 @@ class Judging(Struct, frozen=True):
         if says_nothing(task.item.answer, task.item.question):
             judged = judged_by(judge.name, task.item, nothing_said(task.item))
         else:
-            judged = await judge_by_votes(judge, task.item, votes=options.votes, use_cache=options.use_cache)
+            use_cache = options.use_cache and not task.fresh
+            judged = await judge_by_votes(judge, task.item, votes=options.votes, use_cache=use_cache)
         info = info_of(judge, answers.calibrations.get(judge.fingerprint))
         latency_ms = (self.clock() - began) * 1000
         return judgment_of(task, judged, judge=info, id=self.new_id(), latency_ms=latency_ms)
@@ -340,8 +363,24 @@ def info_of(judge: Judge, calibration: dict[str, JudgeCalibration] | None) -> Ju
         model=judge.model,
         rubric=judge.rubric,
         fingerprint=judge.fingerprint,
+        models=list(judge.models),
         calibration=calibration,
     )
+
+
+def canaries_of(answers: Answers) -> dict[str, Task]:
+    """An answer whose verdicts are known for every judge of the batch, by the judge's name, if they are wanted."""
+    options = answers.options
+    if not isinstance(options, JudgeBatchOptions) or not options.canary:
+        return {}
+    return {judge.name: canary_of(asked) for asked, judge in answers.judges.items()}
+
+
+def usage_of(outcome: Outcome) -> Usage | None:
+    """What judging an answer used, in vain too; None where nothing is known."""
+    if outcome.judgment is not None:
+        return outcome.judgment.usage
+    return outcome.error.usage if isinstance(outcome.error, JudgeError) else None
 
 
 def summary_of(outcomes: Sequence[Outcome]) -> RunSummary:
@@ -354,8 +393,9 @@ def summary_of(outcomes: Sequence[Outcome]) -> RunSummary:
             tally.judged.add(outcome.judgment, expected=sent.expected_behavior, generation_ms=latency)
             continue
         tally.judged.add_failure(outcome.task.item if outcome.task else None)
-        if isinstance(outcome.error, JudgeError) and outcome.error.usage is not None:
-            tally.judged.add_usage(outcome.error.usage)
+        used = usage_of(outcome)
+        if used is not None:
+            tally.judged.add_usage(used)
     return tally.summary(len(outcomes))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil
 from time import monotonic
@@ -99,6 +99,11 @@ class OpenAIJudge:
     def model(self) -> str | None:
         """The model it asks."""
         return self._configured.model
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The model it asks."""
+        return (self._configured.model,)
 
     @property
     def rubric(self) -> str | None:
