@@ -77,7 +77,7 @@ def main() -> None:
     """Judge, and print how it went."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--answers", type=int, default=len(ITEMS))
-    parser.add_argument("--deadline", type=float, default=600)
+    parser.add_argument("--deadline", type=float, default=120)
     parser.add_argument("--url")
     parser.add_argument("--model", default="smollm2")
     options = parser.parse_args()

@@ -162,6 +162,16 @@ async def test_room_is_named_as_older_endpoints_name_it_where_they_ask_for_that(
     assert endpoint.asked[0].body["max_tokens"] == 1900
 
 
+@pytest.mark.parametrize("form", ["json_with_exact_schema", "json_with_schema"])
+async def test_room_is_named_as_the_servers_with_forms_of_their_own_know_it(
+    judge: OpenAIJudge, endpoint: FakeEndpoint, form: str
+) -> None:
+    endpoint.refuse = dict.fromkeys(ALL[: ALL.index(form)], NO_RESPONSES)
+    assert await forms_asked(judge, endpoint) == [form]
+    assert "max_completion_tokens" not in endpoint.asked[0].body
+    assert endpoint.asked[0].body["max_tokens"] > 1000
+
+
 async def test_room_is_left_out_where_it_is_refused_under_both_names(
     judge: OpenAIJudge, endpoint: FakeEndpoint
 ) -> None:

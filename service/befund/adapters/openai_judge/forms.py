@@ -16,6 +16,8 @@ Form = Literal["responses", "chat_schema", "json_with_exact_schema", "json_with_
 FORMS: tuple[Form, ...] = get_args(Form)
 
 _NAME = "judgment"
+_ROOM_NAMES: dict[Form, str] = dict.fromkeys(("json_with_exact_schema", "json_with_schema"), "max_tokens")
+"""Who takes these forms knows the older name; llama_cpp.server ignores the newer one, and writes without end."""
 _LARGEST_COUNT = 1_000_000_000
 
 
@@ -76,7 +78,7 @@ def body_of(form: Form, ask: Ask) -> dict[str, Any]:
     chat: dict[str, Any] = {
         "model": ask.model,
         "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}],
-        **({} if ask.room is None else {"max_completion_tokens": ask.room}),
+        **({} if ask.room is None else {_ROOM_NAMES.get(form, "max_completion_tokens"): ask.room}),
         **ask.parameters,
     }
     match form:
