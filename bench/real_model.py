@@ -43,9 +43,9 @@ ANSWERS = (
 CONTEXT = (Passage("c1", PASSAGE),)
 ITEMS = [
     *(Item(QUESTION, answer, reference_answers=["For 72 hours."], context=CONTEXT) for answer in ANSWERS),
-    *(Item(QUESTION, answer, expected_facts=["72 hours"], context=CONTEXT) for answer in ANSWERS),
+    Item(QUESTION, ANSWERS[0], expected_facts=["72 hours"], context=CONTEXT),
 ]
-"""A reference needs no quote of the answer; that of a fact is more than so small a model manages."""
+"""A reference needs no quote of the answer; that of a fact is more than so small a model manages, so one is enough."""
 
 
 class Shown:
