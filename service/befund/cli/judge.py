@@ -75,6 +75,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", help="only answers to questions of this split")
     parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
     parser.add_argument("--votes", type=_votes, metavar="1", help="independent samples, of which the majority counts")
+    parser.add_argument("--force-verdict", action="store_true", help="decide where rules would abstain")
     parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
 
 
@@ -156,6 +157,7 @@ async def _judge(
         "judge": arguments.judge,
         "votes": arguments.votes,
         "use_cache": False if arguments.no_cache else None,
+        "force_verdict": arguments.force_verdict or None,
         "dataset": dataset,
         "canary": arguments.canary or None,
         "run": arguments.run_name,
