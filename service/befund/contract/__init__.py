@@ -25,7 +25,9 @@ from befund.contract.calibration import (
     CalibrationResponse,
     Confusion,
     DimensionCalibration,
+    Disagreement,
     HumanVerdicts,
+    RiskAtCoverage,
 )
 from befund.contract.collections import (
     ChunkingOptions,
@@ -45,6 +47,7 @@ from befund.contract.jobs import JobAnswer, JobState
 from befund.contract.judging import (
     Chunk,
     ClaimVerdict,
+    Confidence,
     DecidedBy,
     FactVerdict,
     Generation,
@@ -120,6 +123,7 @@ __all__ = [
     "ClaimVerdict",
     "CollectionInfo",
     "CollectionList",
+    "Confidence",
     "Confusion",
     "Content",
     "Context",
@@ -133,6 +137,7 @@ __all__ = [
     "DecidedBy",
     "DependencyState",
     "DimensionCalibration",
+    "Disagreement",
     "Estimate",
     "Evidence",
     "EvidenceMappingRequest",
@@ -202,6 +207,7 @@ __all__ = [
     "RetrieveEvalRequest",
     "RetrieveEvalResponse",
     "RetrieveTimings",
+    "RiskAtCoverage",
     "RunAnswer",
     "RunDataset",
     "RunImported",
