@@ -9,7 +9,7 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import DiagnoseItem, JudgeItem, RetrievalOptions
+from befund.contract import CalibrationItem, DiagnoseItem, JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
 from befund_client._diagnosing import DiagnoseBatchKeywords, DiagnoseKeywords
 from befund_client._documents import DocumentLike
@@ -29,6 +29,7 @@ from befund_client._files import (
     Rankings,
     RankingsFormat,
     read_answers,
+    read_calibration,
     read_cases,
     read_config,
     read_dataset,
@@ -36,12 +37,14 @@ from befund_client._files import (
     read_mapping,
     read_rankings,
 )
-from befund_client._judging import JudgeBatchKeywords, JudgeKeywords
+from befund_client._judging import CalibrateKeywords, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
 
 __all__ = [
     "AsyncClient",
     "BefundError",
+    "CalibrateKeywords",
+    "CalibrationItem",
     "Client",
     "ConflictError",
     "DatasetFormat",
@@ -66,6 +69,7 @@ __all__ = [
     "Retry",
     "TransportError",
     "read_answers",
+    "read_calibration",
     "read_cases",
     "read_config",
     "read_dataset",

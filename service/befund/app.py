@@ -27,13 +27,14 @@ from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
 from befund.api.diagnose import DiagnoseBatchController, DiagnoseController, DiagnoseEvaluation
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.jobs import Ending, JobController
-from befund.api.judge import CalibrationController, JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
+from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.monitors import MonitorController
@@ -122,7 +123,7 @@ def create_app(
         bench = build_judges(
             settings.judges, rules=rules, forced_rules=rules.forced(), cache=MemoryCache(), meter=metrics.judges
         )
-        judging = Judging(bench, store, settings.store_content, clock, new_id)
+        judging = Judging(bench, store, settings.store_content, clock, new_id, metrics.judges.canary)
         diagnosing = Diagnosing(judging, live_search.probing, rules)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
         runner = JobRunner(jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry))

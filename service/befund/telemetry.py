@@ -36,7 +36,7 @@ from befund.contract import (
     RetrieveEvalResponse,
     RetrieveTimings,
 )
-from befund.core.configured import RULES, Judges, ModelJudge
+from befund.core.configured import RULES, Judges
 from befund.core.diagnosis.cases import Diagnosed
 from befund.core.jobs import JobCounts
 from befund.core.judge_tasks import ACL_LEAK, Outcome
@@ -148,7 +148,7 @@ class Metrics:
         build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
         build_info.labels(version).set(1)
         judges = judges or Judges()
-        self.judges = JudgeMetrics(self.registry, [judge for judge in judges.every if isinstance(judge, ModelJudge)])
+        self.judges = JudgeMetrics(self.registry, judges)
         self._start_at_zero(routes, (ANONYMOUS, *callers), (RULES, *(judge.name for judge in judges.every)))
 
     def http_request(self, *, route: str, method: str, status: int, caller: str, seconds: float) -> None:

@@ -290,6 +290,7 @@ def test_both_clients_have_the_same_verbs() -> None:
         verbs(Client)
         == verbs(AsyncClient)
         == {
+            "calibrate",
             "close",
             "dataset",
             "datasets",
@@ -331,6 +332,8 @@ def test_the_public_names_are_these() -> None:
     assert befund_client.__all__ == [
         "AsyncClient",
         "BefundError",
+        "CalibrateKeywords",
+        "CalibrationItem",
         "Client",
         "ConflictError",
         "DatasetFormat",
@@ -355,6 +358,7 @@ def test_the_public_names_are_these() -> None:
         "Retry",
         "TransportError",
         "read_answers",
+        "read_calibration",
         "read_cases",
         "read_config",
         "read_dataset",

@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from befund.cli.judge import UsageError, dollars, fail, progress
-from befund.cli.retrieve_eval import FAILED, MEASURED, NOT_MEASURABLE, UNMEASURABLE_STATUSES, is_file
+from befund.cli.judge import UsageError, dollars, judging, reporting_errors
+from befund.cli.retrieve_eval import MEASURED, NOT_MEASURABLE, is_file
 from befund.contract import Dataset, DiagnoseBatchResponse, DiagnoseItem
-from befund.core import errors
 from befund.terminal.text import counted, literal
-from befund_client import BefundError, ProblemError, read_cases, read_config, read_dataset, read_mapping
+from befund_client import read_cases, read_config, read_dataset, read_mapping
 
 AT_ONCE = 1_000
 """Answers of one request, as many as the service takes."""
@@ -68,16 +66,12 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Diagnose, print, and return the exit code."""
-    try:
-        loaded = read_cases(arguments.answers)
-        items, responses = asyncio.run(_diagnose(arguments, loaded.value))
-    except ProblemError as error:
-        return fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
-    except errors.BefundError as error:
-        hint = " With --url the answers go to the service that has it." if error.code == "index-in-use" else ""
-        return fail(f"{error}{hint}", NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
-    except (UsageError, BefundError, ValueError) as error:
-        return fail(error, FAILED)
+    return reporting_errors(lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    loaded = read_cases(arguments.answers)
+    items, responses = asyncio.run(_diagnose(arguments, loaded.value))
     read = f"{arguments.answers} ({loaded.format}): {counted(len(loaded.value), 'answer')}"
     if arguments.json:
         for line in (read, *loaded.notes):
@@ -128,12 +122,7 @@ def completed(
 async def _diagnose(
     arguments: argparse.Namespace, items: Sequence[DiagnoseItem]
 ) -> tuple[Sequence[DiagnoseItem], list[DiagnoseBatchResponse]]:
-    from befund.here import service
-
     items, dataset = _chosen(arguments, items)
-    url = arguments.url or os.environ.get("BEFUND_URL")
-    if not url:
-        print("befund: no service named (--url, BEFUND_URL): diagnosing in this process", file=sys.stderr)
     options: dict[str, Any] = {
         "judge": arguments.judge,
         "dataset": dataset,
@@ -144,21 +133,20 @@ async def _diagnose(
         "config": read_config(arguments.config) if arguments.config else None,
     }
     responses = []
-    with progress("diagnosing"):
-        async with service(url) as client:
-            if dataset is not None and arguments.split is not None:
-                stored = await client.dataset(dataset)
-                split = {question.id for question in stored.questions if question.split == arguments.split}
-                items = [item for item in items if item.question_id in split]
-                if not items:
-                    raise ValueError(f"no answer belongs to a question of split {arguments.split!r}")
-            left = arguments.max_cost
-            for place, part in enumerate(_parts(items)):
-                replaces = arguments.replace_run and place == 0
-                answer = await client.diagnose_batch(part, **options, replace_run=replaces, max_cost_usd=left)
-                responses.append(answer)
-                if left is not None:
-                    left = max(left - (answer.summary.usage.cost_usd or 0.0), 1e-9)
+    async with judging(arguments, work="diagnosing") as client:
+        if dataset is not None and arguments.split is not None:
+            stored = await client.dataset(dataset)
+            split = {question.id for question in stored.questions if question.split == arguments.split}
+            items = [item for item in items if item.question_id in split]
+            if not items:
+                raise ValueError(f"no answer belongs to a question of split {arguments.split!r}")
+        left = arguments.max_cost
+        for place, part in enumerate(_parts(items)):
+            replaces = arguments.replace_run and place == 0
+            answer = await client.diagnose_batch(part, **options, replace_run=replaces, max_cost_usd=left)
+            responses.append(answer)
+            if left is not None:
+                left = max(left - (answer.summary.usage.cost_usd or 0.0), 1e-9)
     return items, responses
 
 

@@ -25,7 +25,9 @@ from befund.contract.calibration import (
     CalibrationResponse,
     Confusion,
     DimensionCalibration,
+    Disagreement,
     HumanVerdicts,
+    RiskAtCoverage,
 )
 from befund.contract.collections import (
     ChunkingOptions,
@@ -44,7 +46,7 @@ from befund.contract.datasets import DatasetDeleted, DatasetList, DatasetPut, Da
 from befund.contract.diagnosis import (
     Cause,
     CauseCode,
-    Confidence,
+    Certainty,
     DiagnoseBatchOptions,
     DiagnoseBatchRequest,
     DiagnoseBatchResponse,
@@ -68,6 +70,7 @@ from befund.contract.jobs import JobAnswer, JobState
 from befund.contract.judging import (
     Chunk,
     ClaimVerdict,
+    Confidence,
     DecidedBy,
     FactVerdict,
     Generation,
@@ -141,6 +144,7 @@ __all__ = [
     "CalibrationResponse",
     "Cause",
     "CauseCode",
+    "Certainty",
     "Chunk",
     "ChunkingOptions",
     "ClaimVerdict",
@@ -170,6 +174,7 @@ __all__ = [
     "DiagnosisClass",
     "DiagnosisRecord",
     "DimensionCalibration",
+    "Disagreement",
     "Estimate",
     "Evidence",
     "EvidenceBy",
@@ -243,6 +248,7 @@ __all__ = [
     "RetrieveEvalRequest",
     "RetrieveEvalResponse",
     "RetrieveTimings",
+    "RiskAtCoverage",
     "RunAnswer",
     "RunDataset",
     "RunImported",

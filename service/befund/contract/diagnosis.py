@@ -41,7 +41,7 @@ CauseCode = Literal[
 ]
 StageName = Literal["ground_truth", "mapping", "index", "filter", "ranking", "context", "answer", "support"]
 StageState = Literal["ok", "failed", "skipped", "not_probed"]
-Confidence = Literal["measured", "inferred"]
+Certainty = Literal["measured", "inferred"]
 EvidenceBy = Literal["text", "id"]
 Rank = int | Literal["> 1000"]
 """From 1; exact to 1,000."""
@@ -134,7 +134,7 @@ class Cause(Response, frozen=True, kw_only=True, omit_defaults=True):
 
     code: CauseCode
     detail: str
-    confidence: Confidence
+    confidence: Certainty
     chunk: str | None = None
     passage: str | None = None
     rank: Rank | None = None

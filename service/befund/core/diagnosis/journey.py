@@ -5,7 +5,7 @@ from typing import get_args
 import msgspec
 from msgspec import Struct
 
-from befund.contract import Cause, CauseCode, Confidence, Stage, StageName
+from befund.contract import Cause, CauseCode, Certainty, Stage, StageName
 from befund.core.diagnosis.trace import SAME_TEXT, Place, Recorded, shown_rank
 
 STAGES: tuple[StageName, ...] = get_args(StageName)
@@ -41,7 +41,7 @@ class _Travel:
         self.stages[name] = Stage(stage=name, state="ok", detail=detail, chunk=self._chunk, **about)  # type: ignore[arg-type]
 
     def ended(
-        self, name: StageName, code: CauseCode, detail: str, confidence: Confidence = "measured", **rests_on: object
+        self, name: StageName, code: CauseCode, detail: str, confidence: Certainty = "measured", **rests_on: object
     ) -> Journey:
         about = {key: value for key, value in rests_on.items() if key in ("rank", "k")}
         self.stages[name] = Stage(stage=name, state="failed", detail=detail, chunk=self._chunk, **about)  # type: ignore[arg-type]

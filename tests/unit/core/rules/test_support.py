@@ -13,7 +13,7 @@ CONTEXT = [
 
 def test_a_claim_fares_alike_alone_and_among_hundreds(knowledge: Knowledge) -> None:
     evidence = evidence_of(CONTEXT, knowledge.lexicon)
-    others = "".join(f"Delivery number {n} of orbit key{n} is valid and signed by token{n}.\n\n" for n in range(100))
+    others = "".join(f"Delivery number {at} of key{at} is valid and signed by token{at}.\n\n" for at in range(100))
     claims = read(f"{others}Failed deliveries are retried for 72 hours.", knowledge.lexicon).sentences
     among, [alone] = (supports_of(each, evidence, knowledge.lexicon) for each in (claims, claims[-1:]))
     assert len(among) == 101
