@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -271,7 +272,6 @@ def test_a_problem_is_one_line_and_a_code(
         (["--dataset", "my questions"], "my questions: cannot be read (No such file"),
         (["--config", "twice.json"], "twice.json, line 1: 'a' is named twice"),
         (["--tag", "caf\udce9"], "'caf\\udce9' on the command line is no UTF-8 text"),
-        (["--run", "main"], "--run stores a measurement, which needs a service"),
         (["--top-k", "5"], "--top-k and --where say how a collection is searched: they need --collection"),
     ],
 )
@@ -385,8 +385,8 @@ def test_a_name_is_no_file_and_without_a_service_no_data_set(files: Path, capsys
     assert main(["retrieve-eval", "--dataset", "nope", "--rankings", "run.json"]) == 3
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == (
-        "befund: nope: no such file, no BEIR folder, and no data set known without a service: name the file, or the "
-        "service that holds the set (--url, BEFUND_URL)"
+        f"befund: nope: no such file, no BEIR folder. There is no data set 'nope'. Looked for in the data folder "
+        f"{os.environ['BEFUND_DATA_DIR']}, since no service is named (--url, BEFUND_URL)."
     )
 
 

@@ -75,8 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ProblemError as error:
         return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
     except errors.BefundError as error:
-        hint = " With --url the answers go to the service that has it." if error.code == "index-in-use" else ""
-        return _fail(f"{error}{hint}", NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
+        return _fail(error, NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
     except (UsageError, BefundError, ValueError) as error:
         return _fail(error, FAILED)
     items, responses = answers
@@ -143,7 +142,7 @@ async def _judge(
     dataset = arguments.dataset
     if dataset is not None and is_file(dataset):
         if arguments.run_name:
-            raise UsageError("--run needs a stored data set: put the file with PUT /datasets, and name it")
+            raise UsageError("--run needs a stored data set: store the file with befund dataset put, and name it")
         items = completed(items, read_dataset(dataset).value, split=arguments.split)
         dataset = None
     elif arguments.split is not None and dataset is None:
@@ -161,7 +160,7 @@ async def _judge(
     }
     responses = []
     with _progress():
-        async with service(url) as client:
+        async with service(url, stores=bool(arguments.run_name)) as client:
             if dataset is not None and arguments.split is not None:
                 items = completed(items, await client.dataset(dataset), split=arguments.split)
             left = arguments.max_cost

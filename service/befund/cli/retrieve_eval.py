@@ -312,22 +312,18 @@ def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
     if url:
         with _progress():
             return _ask(url, body)
-    if arguments.run_name:
-        raise UsageError("--run stores a measurement, which needs a service: name it with --url or BEFUND_URL")
-    if inputs.search is not None:
-        with _progress():
-            return asyncio.run(_search_here(body))
-    print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
-    try:
-        with _progress():
+    if inputs.search is None:
+        print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
+    needs_kept = inputs.search is not None or isinstance(inputs.dataset, str) or arguments.run_name is not None
+    with _progress():
+        if not needs_kept:
             return _measure_here(body)
-    except errors.NotFoundError as error:
-        if not isinstance(inputs.dataset, str):
-            raise
-        raise UsageError(
-            f"{inputs.dataset}: no such file, no BEIR folder, and no data set known without a service: name the file, "
-            "or the service that holds the set (--url, BEFUND_URL)"
-        ) from error
+        try:
+            return asyncio.run(_measure_kept(body, stores=arguments.run_name is not None))
+        except ProblemError as error:
+            if error.problem.type != "/problems/unknown-dataset":
+                raise
+            raise UsageError(f"{inputs.dataset}: no such file, no BEIR folder. {error}") from error
 
 
 def _ask(url: str, body: bytes) -> bytes:
@@ -339,12 +335,13 @@ def _ask(url: str, body: bytes) -> bytes:
         return client.post("/retrieve-eval", body)
 
 
-async def _search_here(body: bytes) -> bytes:
+async def _measure_kept(body: bytes, *, stores: bool) -> bytes:
+    """Measure what needs the data folder: a collection, a stored data set, a run to be stored."""
     from befund.here import service
     from befund.settings import SettingsError
 
     try:
-        async with service(None) as client:
+        async with service(None, stores=stores) as client:
             return await client.post("/retrieve-eval", body)
     except SettingsError as error:
         raise UsageError(str(error)) from error

@@ -34,7 +34,7 @@ def register(subparsers: Any) -> None:
     export = add_action(actions, "export", export_run, "write a run to one file")
     export.add_argument("name", metavar="RUN")
     export.add_argument("file", metavar="FILE", nargs="?", help="where to; standard output if left out")
-    put = add_action(actions, "import", import_run, "store a run from a file that was exported")
+    put = add_action(actions, "import", import_run, "store a run from a file that was exported", stores=True)
     put.add_argument("file", metavar="FILE")
     put.add_argument("--name", metavar="RUN", help="its name; else the one it was exported under")
     put.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
