@@ -48,7 +48,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "judge",
         help="judge recorded answers: correct, faithful, expected behaviour",
-        description="Judge recorded answers: are they correct, faithful to their context, the expected behaviour?",
+        description="Judge recorded answers: correct, faithful to their context, as expected?",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -56,7 +56,9 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--dataset", metavar="FILE|NAME", help="questions of the answers: a file, or a stored set")
     parser.add_argument("--split", help="only answers to questions of this split")
     parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
-    parser.add_argument("--votes", type=_votes, metavar="1", help="independent samples, of which the majority counts")
+    parser.add_argument(
+        "--votes", type=_votes, metavar="N", help="independent samples, of which the majority counts (1)"
+    )
     parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
     parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="begin no answer that would cost more")
     parser.add_argument("--run", dest="run_name", metavar="NAME", help="store the judgments under this name")

@@ -62,6 +62,11 @@ files:
   | or is a JSON list; rankings have the columns question_id, chunk_id and rank
   (else the order of the rows counts), and may have score and roles.
 
+metrics:
+  hit_rate, precision, recall, f1, mrr, map, ndcg, judged at every k of --k, or
+  at one with a name like recall@5; r_precision; bpref only where it is named.
+  At --level evidence: hit_rate, precision, recall, mrr.
+
 examples:
   befund retrieve-eval --dataset questions.jsonl --rankings run.json --k 1,5
   befund retrieve-eval --dataset my.qrels --queries topics.tsv --rankings my.run
@@ -146,7 +151,9 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     retrieved = inputs.add_mutually_exclusive_group(required=True)
     retrieved.add_argument("--rankings", metavar="FILE", help="what was retrieved for each question")
     retrieved.add_argument("--collection", metavar="NAME", help="search this collection instead")
-    inputs.add_argument("--top-k", type=_top_k, metavar="10", help="with --collection: chunks to ask for")
+    inputs.add_argument(
+        "--top-k", type=_top_k, metavar="K", help="with --collection: chunks to ask for (as many as the largest k)"
+    )
     inputs.add_argument("--where", type=_where, metavar="JSON", help="with --collection: filter on chunks' metadata")
     inputs.add_argument("--format", choices=get_args(DatasetFormat), help="format of the data set, if not told")
     inputs.add_argument("--rankings-format", choices=get_args(RankingsFormat), help="format of the rankings")
@@ -161,11 +168,11 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     options = parser.add_argument_group("how")
-    options.add_argument("--k", type=_cutoffs, default=[1, 3, 5, 10], metavar="1,3,5,10", help="rank cutoffs")
-    options.add_argument("--level", choices=get_args(Level), help="score chunk ids or evidence ids")
-    options.add_argument("--metrics", type=_names, metavar="ndcg,recall@5", help="only these metrics")
-    options.add_argument("--confidence", type=_confidence, metavar="0.95", help="level of the intervals")
-    options.add_argument("--seed", type=_seed, metavar="7", help="seed of the bootstrap")
+    options.add_argument("--k", type=_cutoffs, default=[1, 3, 5, 10], metavar="K,K,…", help="rank cutoffs (1,3,5,10)")
+    options.add_argument("--level", choices=get_args(Level), help="score chunk ids or evidence ids (chunk)")
+    options.add_argument("--metrics", type=_names, metavar="ndcg,recall@5", help="only these metrics, see below")
+    options.add_argument("--confidence", type=_confidence, metavar="LEVEL", help="level of the intervals (0.95)")
+    options.add_argument("--seed", type=_seed, metavar="SEED", help="seed of the bootstrap (7)")
     options.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
     options.add_argument("--run", dest="run_name", metavar="NAME", help="store the measurement under this name")
     options.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
