@@ -70,6 +70,38 @@ def test_runs_and_data_sets_are_kept_in_the_data_folder(folder: Path, capsys: py
     assert not (folder / "chroma").exists()
 
 
+def test_check_and_live_search_agree_on_which_evidence_does_not_fit(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = folder.parent / "docs"
+    documents.mkdir()
+    (documents / "webhooks.md").write_text(
+        "A failed delivery is retried for 72 hours. " * 2 + "The pause doubles. " * 8
+    )
+    (documents / "limits.md").write_text("A workspace has at most ten devices.")
+    quotes = {"E1": "The pause doubles. " * 8, "E2": "at most ten devices", "E3": "at most ten"}
+    questions = [
+        {"id": f"Q{name}", "question": f"What is {name}?", "evidence": [{"id": name, "quote": quote.strip()}]}
+        for name, quote in quotes.items()
+    ]
+    (folder.parent / "set.json").write_text(json.dumps({"questions": [*questions]}))
+    assert main(["ingest", "docs", "--max-characters", "100"]) == 0
+    assert main(["dataset", "map", "--dataset", "set.json", "--collection", "docs", "--output", "mapped.json"]) == 0
+    mapped = json.loads((folder.parent / "mapped.json").read_text())
+    assert len(mapped["evidence_mapping"]["E1"]) > 1
+    mapped["evidence_mapping"]["E1"].pop()
+    mapped["evidence_mapping"]["E3"] = ["webhooks-chunk-1"]
+    (folder.parent / "mapped.json").write_text(json.dumps(mapped))
+    capsys.readouterr()
+    assert main(["dataset", "check", "mapped.json", "--collection", "docs", "--json"]) == 1
+    checked = {issue["code"]: issue["ids"] for issue in json.loads(capsys.readouterr().out)["issues"]}
+    assert checked["MAPPING_ELSEWHERE"] == ["E1", "E3"]
+    assert main(["retrieve-eval", "--dataset", "mapped.json", "--collection", "docs", "--k", "1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 of 3 looked at (E1, E3)" in said
+    assert said.index("MAPPING_ELSEWHERE") < said.index("Metrics")
+
+
 def test_what_the_folder_does_not_hold_is_said_with_the_folder(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
