@@ -78,6 +78,7 @@ def test_exit_codes(service: Service, answers: str, reply: Reply, code: int) -> 
     ("arguments", "said"),
     [
         (["no-such.json"], "no-such.json"),
+        (["README.md"], "README.md: format not recognised: answers are read from JSON, or JSONL"),
         (["ANSWERS", "--split", "smoke"], "--split goes with --dataset"),
         (["ANSWERS", "--dataset", "data/teralune/questions.jsonl"], "the data set has no question 'Q1'"),
         (["ANSWERS", "--dataset", "data/teralune/questions.jsonl", "--run", "main"], "--run needs a stored data set"),

@@ -400,6 +400,20 @@ def test_without_a_service_it_measures_in_this_process_and_says_so(
     assert "Missed\n  None: every question has a relevant chunk in its first 1." in captured.out
 
 
+def test_what_does_not_fit_is_said_with_how_the_files_were_read(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("numpy")
+    (files / "noid.csv").write_text("question,relevant\nHow long?,a\n")
+    assert retrieve_eval("--dataset", "noid.csv") == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-2] == (
+        "befund: noid.csv (csv): 1 question: questions without a field id, where the text stands for it: 1 (first: "
+        "line 2)"
+    )
+    assert "Check that both use the same question ids" in said[-1]
+
+
 def test_in_this_process_too_a_contradiction_is_not_measurable(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "run.json").write_text('{"another": ["a"]}')
     assert retrieve_eval() == 2

@@ -115,7 +115,10 @@ def read_answers(path: FilePath) -> Loaded[list[JudgeItem]]:
         FileError: The file cannot be read as answers; it names the file, the line and what to do.
     """
     source = open_source(path)
-    loaded = answers.answers_in(source, lines=detect(source) == "jsonl")
+    format = detect(source)
+    if format not in {"json", "jsonl"}:
+        raise source.error("format not recognised: answers are read from JSON, or JSONL with one answer a line")
+    loaded = answers.answers_in(source, lines=format == "jsonl")
     if not loaded.value:
         raise source.error("holds no answer")
     return loaded
@@ -177,6 +180,8 @@ def _reader(
     readers: dict[str, Callable[[Source], Loaded[T]]], format: str | None, source: Source
 ) -> Callable[[Source], Loaded[T]]:
     chosen = format or detect(source)
+    if format is None and chosen == "trec" and not trec.is_trec(source):
+        raise source.error(f"format not recognised: read are {', '.join(readers)}; name one if this is one of them")
     if chosen not in readers:
         raise ValueError(f"no format {chosen!r}; there are {', '.join(readers)}")
     return readers[chosen]

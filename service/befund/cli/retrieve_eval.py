@@ -126,13 +126,16 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and return the exit code."""
+    inputs: Inputs | None = None
     try:
         inputs = read(arguments)
         wire = _measure(arguments, inputs)
         answer = _decoded(wire)
     except ProblemError as error:
+        _print_notes(inputs)
         return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
     except errors.ContradictionError as error:
+        _print_notes(inputs)
         return _fail(error, NOT_MEASURABLE)
     except (UsageError, BefundError, errors.BefundError) as error:
         return _fail(error, FAILED)
@@ -398,6 +401,13 @@ def print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int, 
         console.print(part)
     if answer.run is not None:
         console.print(Text(f"Stored as run {literal(answer.run)}"))
+
+
+def _print_notes(inputs: Inputs | None) -> None:
+    """Say before what went wrong how the files were read: that may be why."""
+    for file in inputs.files if inputs is not None else ():
+        for note in file.notes:
+            print(f"befund: {literal(file.summary)}: {literal(note)}", file=sys.stderr)
 
 
 def _fail(error: Exception, code: int) -> int:
