@@ -20,6 +20,9 @@ from befund.contract import (
     JobAnswer,
     JudgeBatchResponse,
     Judgment,
+    MonitorAnswer,
+    MonitorEntries,
+    MonitorList,
     Readiness,
     RetrievalOptions,
     RetrieveEvalResponse,
@@ -27,10 +30,11 @@ from befund.contract import (
     RunImported,
     RunList,
 )
-from befund_client import _documents, _judging, _requests
+from befund_client import _documents, _judging, _monitors, _requests
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._judging import ItemLike, JudgeBatchKeywords, JudgeKeywords
+from befund_client._monitors import TimeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
@@ -174,6 +178,35 @@ class Client:
     def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    def monitors(self) -> MonitorList:
+        """Every monitor."""
+        return self._carry_out(_monitors.monitors_call())
+
+    def monitor(self, name: str, *, step: int | None = None, **time: Unpack[TimeKeywords]) -> MonitorAnswer:
+        """A time of a monitor in figures; `judge(..., monitor="prod")` appends to it.
+
+        Args:
+            name: The monitor.
+            step: Seconds of the windows it is to be cut into.
+            time: `since` and `until`, or `window` in seconds; by default the last day.
+
+        Raises:
+            NotFoundError: There is no such monitor.
+            ProblemError, TransportError, ResponseError: As `retrieve_eval`.
+            ValueError: A time has no offset.
+        """
+        return self._carry_out(_monitors.monitor_call(name, step, **time))
+
+    def monitor_entries(
+        self, name: str, *, limit: int = 50, cursor: str | None = None, **time: Unpack[TimeKeywords]
+    ) -> MonitorEntries:
+        """A page of the answers of a monitor, the newest first; `cursor` is `next` of the page before."""
+        return self._carry_out(_monitors.monitor_entries_call(name, limit, cursor, **time))
+
+    def delete_monitor(self, name: str) -> None:
+        """Delete a monitor with all of its answers."""
+        self._carry_out(_monitors.delete_monitor_call(name))
 
     def ingest(
         self,
@@ -347,6 +380,24 @@ class AsyncClient:
     async def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return await self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    async def monitors(self) -> MonitorList:
+        """Every monitor."""
+        return await self._carry_out(_monitors.monitors_call())
+
+    async def monitor(self, name: str, *, step: int | None = None, **time: Unpack[TimeKeywords]) -> MonitorAnswer:
+        """A time of a monitor in figures; see `Client.monitor`."""
+        return await self._carry_out(_monitors.monitor_call(name, step, **time))
+
+    async def monitor_entries(
+        self, name: str, *, limit: int = 50, cursor: str | None = None, **time: Unpack[TimeKeywords]
+    ) -> MonitorEntries:
+        """A page of the answers of a monitor, the newest first; `cursor` is `next` of the page before."""
+        return await self._carry_out(_monitors.monitor_entries_call(name, limit, cursor, **time))
+
+    async def delete_monitor(self, name: str) -> None:
+        """Delete a monitor with all of its answers."""
+        await self._carry_out(_monitors.delete_monitor_call(name))
 
     async def ingest(
         self,

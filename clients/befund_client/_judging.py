@@ -22,9 +22,11 @@ class JudgeKeywords(TypedDict, total=False):
     judge: str
     votes: int
     use_cache: bool
+    force_verdict: bool
     dataset: str | None
     run: str | None
     replace_run: bool
+    monitor: str | None
     config: Mapping[str, Any] | None
 
 

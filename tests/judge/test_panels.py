@@ -56,7 +56,9 @@ async def build(endpoint: FakeEndpoint, counts: Counts) -> AsyncIterator[Build]:
         def built(*judges: Any, rules: Observation = UNSURE) -> JudgesBench:
             models = [ModelJudge(name=name, model=name, url=endpoint.url, backoff_seconds=0.0) for name in ("a", "b")]
             configured = Judges("a", (*models, *judges))
-            bench = build_judges(configured, rules=Rules(rules), cache=MemoryCache(), meter=counts)
+            bench = build_judges(
+                configured, rules=Rules(rules), forced_rules=Rules(rules), cache=MemoryCache(), meter=counts
+            )
             stack.push_async_callback(bench.close)
             return bench
 

@@ -37,13 +37,17 @@ class RulesJudge:
     rubric: str | None = RULES
     concurrency = 2
 
-    def __init__(self, name: str = "rules", *, force: bool = False) -> None:
+    def __init__(self, name: str = "rules", *, force: bool = False, threads: ThreadPoolExecutor | None = None) -> None:
         weights = WEIGHTS.read_bytes()
         self.name = name
         self._force = force
         parts = [RULES, str(force), *(f"{package} {version(package)}" for package in _PACKAGES)]
         self.fingerprint = "sha256:" + hashlib.sha256(weights + "\n".join(parts).encode()).hexdigest()
-        self._threads = ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
+        self._threads = threads or ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
+
+    def forced(self) -> "RulesJudge":
+        """The same judge, made to decide where it would abstain; both share their threads."""
+        return RulesJudge(self.name, force=True, threads=self._threads)
 
     async def observe(self, item: Item) -> Observation:
         """What the rules see in one answer, looked at beside the event loop."""

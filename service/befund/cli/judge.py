@@ -56,9 +56,8 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--dataset", metavar="FILE|NAME", help="questions of the answers: a file, or a stored set")
     parser.add_argument("--split", help="only answers to questions of this split")
     parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
-    parser.add_argument(
-        "--votes", type=_votes, metavar="N", help="independent samples, of which the majority counts (1)"
-    )
+    parser.add_argument("--votes", type=_votes, metavar="N", help="independent samples; the majority counts (1)")
+    parser.add_argument("--force-verdict", action="store_true", help="decide where rules would abstain")
     parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
     parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="begin no answer that would cost more")
     parser.add_argument("--run", dest="run_name", metavar="NAME", help="store the judgments under this name")
@@ -156,6 +155,7 @@ async def _judge(
         "judge": arguments.judge,
         "votes": arguments.votes,
         "use_cache": False if arguments.no_cache else None,
+        "force_verdict": arguments.force_verdict or None,
         "dataset": dataset,
         "run": arguments.run_name,
         "config": read_config(arguments.config) if arguments.config else None,

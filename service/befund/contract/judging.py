@@ -89,9 +89,11 @@ class JudgeOptions(Request, frozen=True, kw_only=True):
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False
+    monitor: Name | None = None
     config: dict[str, Any] = {}
 
 
@@ -102,18 +104,23 @@ class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
         judge: Who judges.
         votes: Independent samples, of which the majority counts, dimension by dimension.
         use_cache: Whether an earlier verdict on exactly the same may be given.
+        force_verdict: Decide even where the signal is weak, instead of abstaining; the judge `rules` alone can. Forced
+            and not forced are two judges: their fingerprints differ, and no run mixes them.
         dataset: Where the question with `question_id` stands; without it that of the run.
         run: Name to store the judgment under; needs `question_id`.
         replace_run: Begin the run anew where it exists and differs.
+        monitor: Name to append the judgment to instead of a run; needs no question id.
         config: What was measured: any JSON object.
     """
 
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False
+    monitor: Name | None = None
     config: dict[str, Any] = {}
 
 
@@ -174,11 +181,21 @@ class DecidedBy(Response, frozen=True, kw_only=True):
 
 
 class JudgeCalibration(Response, frozen=True, kw_only=True):
-    """How a judge agreed with people on one dimension, over `n` answers that both scored."""
+    """How a judge agreed with people on one dimension, over `n` answers that both scored.
+
+    Attributes:
+        sensitivity: Share of the answers people call true that the judge calls true; null where there were none.
+        specificity: Share of the answers people call false that the judge calls false.
+        n: How many answers that was measured on.
+        positives: Those among them that people call true; null for what was stored before this was counted.
+        negatives: Those that people call false.
+    """
 
     sensitivity: float | None
     specificity: float | None
     n: int
+    positives: int | None = None
+    negatives: int | None = None
 
 
 class JudgeInfo(Response, frozen=True, kw_only=True):

@@ -17,6 +17,9 @@ class RunSummary(Response, frozen=True, kw_only=True):
         diagnoses: Questions by diagnosis.
         causes: Questions by cause.
         usage: What judging used.
+        corrected: The first, second and last rate corrected for the judge's error, (p + spec − 1) / (sens + spec − 1),
+            where all who judged have a stored calibration; the interval counts in how sure rate, sensitivity and
+            specificity are. Null, with the method `uninformative`, where sens + spec ≤ 1.
         timings: `judge_ms` and `generation_ms`, each with `mean` and `max`, where they are known.
     """
 
@@ -29,3 +32,4 @@ class RunSummary(Response, frozen=True, kw_only=True):
     causes: dict[str, Any]
     usage: Usage
     timings: dict[str, Any]
+    corrected: dict[str, Estimate] = {}

@@ -72,7 +72,14 @@ def calibration_of(pairs: Sequence[Pair], *, confidence: float, seed: int) -> Di
 
 def in_short(found: DimensionCalibration) -> JudgeCalibration:
     """What of it rides along on verdicts."""
-    return JudgeCalibration(sensitivity=found.sensitivity, specificity=found.specificity, n=found.scored)
+    counts = found.confusion
+    return JudgeCalibration(
+        sensitivity=found.sensitivity,
+        specificity=found.specificity,
+        n=found.scored,
+        positives=counts.true_positive + counts.false_negative,
+        negatives=counts.true_negative + counts.false_positive,
+    )
 
 
 def _kappa(counts: NDArray[np.float64]) -> NDArray[np.float64]:
