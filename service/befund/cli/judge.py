@@ -15,7 +15,7 @@ import msgspec
 from befund.cli.retrieve_eval import FAILED, MEASURED, NOT_MEASURABLE, UNMEASURABLE_STATUSES, is_file
 from befund.contract import Dataset, JudgeBatchResponse, JudgeItem
 from befund.core import errors
-from befund.terminal.text import counted, literal
+from befund.terminal.text import counted, listed, literal
 from befund_client import BefundError, Loaded, ProblemError, read_answers, read_config, read_dataset
 
 AT_ONCE = 200
@@ -114,11 +114,14 @@ def completed(items: Sequence[JudgeItem], dataset: Dataset, *, split: str | None
         ValueError: An answer belongs to no question of it.
     """
     questions = {question.id: question for question in dataset.questions}
+    unknown = dict.fromkeys(item.question_id for item in items if item.question_id not in questions)
+    if None in unknown:
+        raise ValueError("an answer has no question_id, which says which question of the data set it answers")
+    if unknown:
+        raise ValueError(f"the data set has no question {listed([name for name in unknown if name])}")
     found = []
     for item in items:
-        question = questions.get(item.question_id or "")
-        if question is None:
-            raise ValueError(f"the data set has no question {item.question_id!r}")
+        question = questions[item.question_id or ""]
         if split is not None and question.split != split:
             continue
         known = {
