@@ -32,7 +32,7 @@ def test_tables_then_what_was_wrong(service: Service, answers: str, capsys: pyte
     said = capsys.readouterr().out
     assert "2 answers: 2 judged by rules, 0 failed" in said
     lines = [" ".join(line.split()) for line in said.splitlines()]
-    assert "rate 95 % interval scored abstained not evaluable" in lines
+    assert "rate interval scored abstained evaluable" in lines
     assert "correct 0.750 4 0 0" in lines
     assert (
         "Wrong: 1 answer\n  Q2  not correct, not as expected\n    asked: How long?\n    answer: 72 hours.\n"
@@ -66,14 +66,14 @@ def test_what_failed_alike_is_said_once(service: Service, answers: str, capsys: 
     service.plays(Reply(body={"results": failed, "summary": SUMMARY}))
     assert main(["judge", answers, "--url", service.url]) == 2
     said = capsys.readouterr().out
-    assert "Not judged: 2 answers\n  The data set has no question. 2 (Q1, Q2)\n" in said
+    assert "Not judged: 2 answers\n  2 (Q1, Q2): The data set has no question.\n" in said
     assert "─" not in said
 
 
 def test_what_failed_is_said(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
     service.plays(Reply(body=BATCH))
     assert main(["judge", answers, "--url", service.url]) == 0
-    assert "Not judged: 1 answer\n  what is wrong (Q2)" in capsys.readouterr().out
+    assert "Not judged: 1 answer\n  Q2: what is wrong" in capsys.readouterr().out
 
 
 def test_json_is_the_response(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ MOST_SHOWN = 20
 _WORDS = {True: "yes", False: "no", None: "no verdict"}
 _UNCLEAR = "unclear"
 _DIMENSIONS = ("correct", "faithful", "behaved")
-_WITHOUT_VERDICT = {"abstained": "abstained", "not_evaluable": "not evaluable", "failed": "failed"}
+_WITHOUT_VERDICT = {"abstained": "abstained", "not_evaluable": "not\nevaluable", "failed": "failed"}
 _CONFIDENCE = 0.95
 _LONGEST_REASON = 300
 _SHORTEST = 40
@@ -61,9 +61,8 @@ def _heading(
     answers: Sequence[Answer], judged: Sequence[Judgment], responses: Sequence[JudgeBatchResponse]
 ) -> Iterator[RenderableType]:
     by = ", ".join(sorted({judgment.judge.name for judgment in judged})) or "nobody"
-    title = (
-        f"{counted(len(answers), 'answer')}: {len(judged)} judged by {literal(by)}, {len(answers) - len(judged)} failed"
-    )
+    failed = len(answers) - len(judged)
+    title = f"{counted(len(answers), 'answer')}: {len(judged)} judged by {literal(by)}, {failed} failed"
     if not judged:
         yield section(title)
         return
@@ -173,8 +172,8 @@ def _failed(answers: Sequence[Answer], most: int) -> Iterator[RenderableType]:
             alike.setdefault(_without_name(answer.problem.detail, answer.item), []).append(_name(answer.item))
     parts: list[RenderableType] = []
     for detail, names in list(alike.items())[:most]:
-        count = f"{len(names)} " if len(names) > 1 else ""
-        parts.append(Text(f"{literal(detail)} {count}({listed(names)})"))
+        who = names[0] if len(names) == 1 else f"{len(names)} ({listed(names)})"
+        parts.append(Text(f"{who}: {literal(detail)}"))
     if len(alike) > most:
         parts.append(Text(f"and {len(alike) - most} more (--json lists all)"))
     yield section(f"Not judged: {counted(len(answers), 'answer')}", *parts)

@@ -34,14 +34,14 @@ def rates_table(rates: Mapping[str, Estimate], counts: Mapping[str, Mapping[str,
         rates: By name.
         counts: Further columns by heading: a number for each rate. Else how many got no verdict.
     """
-    counts = counts or {"no verdict": {name: estimate.unscored for name, estimate in rates.items()}}
-    table = count_table("", "rate", "95 % interval", "scored", *counts)
+    counts = counts or {"no\nverdict": {name: estimate.unscored for name, estimate in rates.items()}}
+    table = count_table("", "rate", "95 %\ninterval", "scored", *counts)
     for name, estimate in rates.items():
-        numbers = [column.get(name, 0) for column in counts.values()]
-        if estimate.attempted or any(numbers):
+        numbers = [f"{column[name]:,}" if name in column else "" for column in counts.values()]
+        if estimate.attempted or any(column.get(name) for column in counts.values()):
             interval = f"{estimate.ci[0]:.3f}–{estimate.ci[1]:.3f}" if estimate.ci else ""
             value = "–" if estimate.value is None else f"{estimate.value:.3f}"
-            table.add_row(*map(Text, (literal(name), value, interval, f"{estimate.n:,}", *map("{:,}".format, numbers))))
+            table.add_row(*map(Text, (literal(name), value, interval, f"{estimate.n:,}", *numbers)))
     return table
 
 
