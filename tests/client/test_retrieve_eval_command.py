@@ -414,6 +414,19 @@ def test_what_does_not_fit_is_said_with_how_the_files_were_read(
     assert "Check that both use the same question ids" in said[-1]
 
 
+def test_where_nothing_is_measurable_no_table_of_dashes_is_printed(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("numpy")
+    (files / "none.json").write_text(
+        '{"questions": [{"id": "Q1", "question": "How?", "expected_behavior": "no_answer"}]}'
+    )
+    assert retrieve_eval("--dataset", "none.json") == 2
+    said = capsys.readouterr().out
+    assert "Read this first\n  NO_ELIGIBLE_QUESTION" in said
+    assert ("Metrics" in said, "–" in said) == (False, False)
+
+
 def test_in_this_process_too_a_contradiction_is_not_measurable(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "run.json").write_text('{"another": ["a"]}')
     assert retrieve_eval() == 2

@@ -95,7 +95,9 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
 
 
 def metrics_section(metrics: Mapping[str, Estimate], width: int, *, level: str, note: str) -> Iterator[RenderableType]:
-    """Means with their intervals: a table of those with a cutoff, one of the others; nothing where there are none."""
+    """Means with their intervals: a table of those with a cutoff, one of the others; nothing where none has a value."""
+    if all(estimate.value is None for estimate in metrics.values()):
+        return
     families: dict[str, dict[int, Estimate]] = {}
     single: dict[str, Estimate] = {}
     for name, estimate in metrics.items():
