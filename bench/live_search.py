@@ -10,6 +10,7 @@ chunk are counted once in the life of a process: the first round is reported apa
 
 import argparse
 import asyncio
+import gc
 import random
 import statistics
 import tempfile
@@ -70,6 +71,7 @@ async def measure(folder: Path, chunks: int, questions: int, rounds: int) -> Non
     )
     parts = SearchParts(index=index, embedder=static, tokenizer=static)
     bare = BareSearch(folder, [str(question["question"]) for question in asked])
+    gc.freeze()  # as the service does when it has started
     first = await seconds(lambda: whole(body, parts))
     ours: list[float] = []
     theirs: list[float] = []

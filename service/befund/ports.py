@@ -100,7 +100,7 @@ class Collection(Struct, frozen=True):
     damaged: bool = False
 
 
-class IndexedChunk(Struct, frozen=True):
+class IndexedChunk(Struct, frozen=True, gc=False):
     """A chunk as the index holds it."""
 
     id: str
@@ -108,7 +108,7 @@ class IndexedChunk(Struct, frozen=True):
     metadata: Metadata
 
 
-class Hit(Struct, frozen=True):
+class Hit(Struct, frozen=True, gc=False):
     """One search result; a smaller distance is nearer."""
 
     id: str

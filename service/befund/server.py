@@ -4,6 +4,7 @@ On the first signal nothing more is accepted and everything accepted is finished
 included, for as long as the settings allow; a second signal ends the process at once.
 """
 
+import gc
 import signal
 import sys
 from types import FrameType
@@ -55,6 +56,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
+        gc.freeze()  # what was imported stays for good: a collection under load need not walk through it
         for listener in self.servers[0].sockets:
             host, port = listener.getsockname()[:2]
             print(f"Befund listens on http://{Address(host, port)}", flush=True)

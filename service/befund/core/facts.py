@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-_WORD = re.compile(r"\w+")
-
 
 def fold(text: str) -> str:
     """A text as facts are looked for in it; folded once, it can be searched for many."""
@@ -27,18 +25,23 @@ class ExpectedFacts:
 
     def stated_in(self, folded: str) -> bool:
         """Whether the folded text states every one of them; of none there is nothing to state."""
-        return bool(self._facts) and all(fact.stands_in(folded) for fact in self._facts)
+        for fact in self._facts:
+            if not fact.stands_in(folded):
+                return False
+        return bool(self._facts)
 
 
 class _Fact:
     def __init__(self, folded: str) -> None:
         self._words = folded.split()
-        self._longest = max(_WORD.findall(folded) or self._words, key=len)
+        self._pattern: re.Pattern[str] | None = None
 
     def stands_in(self, folded: str) -> bool:
-        # Most texts do not have the longest word, and neither searching nor making the pattern is worth it for them.
-        return self._longest in folded and re.search(self._pattern(), folded) is not None
-
-    def _pattern(self) -> str:
-        words = r"\s+".join(map(re.escape, self._words))
-        return rf"(?<!\w){words}(?!\w)"
+        # Most texts lack one of the words, and neither making the pattern nor searching for it is worth it for them.
+        for word in self._words:
+            if word not in folded:
+                return False
+        if self._pattern is None:
+            words = r"\s+".join(map(re.escape, self._words))
+            self._pattern = re.compile(rf"(?<!\w){words}(?!\w)")
+        return self._pattern.search(folded) is not None

@@ -5,9 +5,9 @@ questions, `search` asks the embedder and the index, `as_sent` makes rankings of
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -34,6 +34,7 @@ MOST_LOOKED_AT = 100
 """Chunks that are read to see whether the quotes of the gold stand in them."""
 
 Clock = Callable[[], float]
+T = TypeVar("T")
 
 
 class SearchParts(Struct, frozen=True):
@@ -150,9 +151,11 @@ async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> F
     looked_up = clock() - began
     embedder = await _embedder_for(collection, parts.embedder, asked=retrieval.embedder)
     _refuse_too_many(len(wanted.questions), min(retrieval.top_k, collection.count))
+    asked = [question.question for question, _ in wanted.questions]
+    (vectors, embed_ms), (held, held_ms) = await asyncio.gather(
+        _timed(parts.embedder.embed(asked), clock), _timed(parts.index.held(name, wanted.gold), clock)
+    )
     began = clock()
-    vectors = await parts.embedder.embed([question.question for question, _ in wanted.questions])
-    embedded = clock()
     try:
         hits = await parts.index.search(name, vectors, top_k=retrieval.top_k, where=retrieval.where)
     except BefundError as error:
@@ -160,7 +163,6 @@ async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> F
         raise
     ids, needed = await asyncio.to_thread(_ids_of, hits, wanted.quotes)
     chunks = await parts.index.chunks(name, needed)
-    held = await parts.index.held(name, wanted.gold)
     searched = clock()
     texts = {chunk.id: chunk.text for chunk in chunks if chunk.text is not None}
     counts = await parts.tokenizer.count(list(texts.values()))
@@ -172,9 +174,15 @@ async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> F
         tokens=dict(zip(texts, counts, strict=True)),
         tokenizer=parts.tokenizer.name,
         held=held,
-        embed_ms=(embedded - began) * 1000,
-        search_ms=(looked_up + searched - embedded) * 1000,
+        embed_ms=embed_ms,
+        search_ms=held_ms + (looked_up + searched - began) * 1000,
     )
+
+
+async def _timed(work: Awaitable[T], clock: Clock) -> tuple[T, float]:
+    """What the work gives, and the milliseconds it took."""
+    began = clock()
+    return await work, (clock() - began) * 1000
 
 
 def as_sent(wanted: WantedSearch, found: Found) -> Searched:
@@ -389,9 +397,10 @@ def _incomplete_gold(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
         for id_ in ids[:largest]:
             if id_ in gold.grades:
                 continue
-            if id_ not in folded:
-                folded[id_] = fold(_text(found, id_))
-            if facts.stated_in(folded[id_]):
+            text = folded.get(id_)
+            if text is None:
+                text = folded[id_] = fold(_text(found, id_))
+            if facts.stated_in(text):
                 stating[question.id] = id_
                 break
     if stating:

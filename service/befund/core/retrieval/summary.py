@@ -122,17 +122,18 @@ def slices(cases: Cases, values: dict[Metric, Values], *, confidence: float, see
 def with_metrics(results: list[QuestionResult], values: dict[Metric, Values]) -> list[QuestionResult]:
     """The entries of questions, with the metrics of those that are eligible (they come in the same order)."""
     names = [str(metric) for metric in values]
-    rows = zip(*(of_questions.tolist() for of_questions in values.values()), strict=True)
+    rows = zip(*map(_with_nulls, values.values()), strict=True)
     return [
         result
         if result.excluded
-        else msgspec.structs.replace(result, metrics=dict(zip(names, map(_or_null, next(rows)), strict=True)))
+        else msgspec.structs.replace(result, metrics=dict(zip(names, next(rows), strict=True)))
         for result in results
     ]
 
 
-def _or_null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _with_nulls(values: Values) -> list[float | None]:
+    numbers: list[float] = values.tolist()
+    return [None if math.isnan(number) else number for number in numbers] if np.isnan(values).any() else [*numbers]
 
 
 def _is_cutoff(text: str) -> bool:
