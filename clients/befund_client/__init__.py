@@ -9,7 +9,7 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import JudgeItem, RetrievalOptions
+from befund.contract import CalibrationItem, JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
 from befund_client._documents import DocumentLike
 from befund_client._errors import (
@@ -28,18 +28,21 @@ from befund_client._files import (
     Rankings,
     RankingsFormat,
     read_answers,
+    read_calibration,
     read_config,
     read_dataset,
     read_ids,
     read_mapping,
     read_rankings,
 )
-from befund_client._judging import JudgeBatchKeywords, JudgeKeywords
+from befund_client._judging import CalibrateKeywords, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
 
 __all__ = [
     "AsyncClient",
     "BefundError",
+    "CalibrateKeywords",
+    "CalibrationItem",
     "Client",
     "ConflictError",
     "DatasetFormat",
@@ -61,6 +64,7 @@ __all__ = [
     "Retry",
     "TransportError",
     "read_answers",
+    "read_calibration",
     "read_config",
     "read_dataset",
     "read_ids",

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from befund.contract import (
+    CalibrationResponse,
     ChunkingOptions,
     Dataset,
     DatasetDeleted,
@@ -30,7 +31,7 @@ from befund.contract import (
 from befund_client import _documents, _judging, _requests
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
-from befund_client._judging import ItemLike, JudgeBatchKeywords, JudgeKeywords
+from befund_client._judging import CalibrateKeywords, CalibrationItemLike, ItemLike, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
@@ -126,6 +127,21 @@ class Client:
     def start_judging(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JobAnswer:
         """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
         return self._carry_out(_judging.start_judging_call(items, **options))
+
+    def calibrate(
+        self, name: str, items: Iterable[CalibrationItemLike], **options: Unpack[CalibrateKeywords]
+    ) -> CalibrationResponse:
+        """Compare a judge with people, on at most 2,000 answers; what is found rides along on its verdicts.
+
+        Args:
+            name: What it is stored under; needs a key with the scope `admin`.
+            items: Answers as `judge` takes them, each with `human`, as `{"correct": True}`; see `read_calibration`.
+            options: `judge`, `votes`, `dataset` and the others of `befund.contract.CalibrationRequest`.
+
+        Raises:
+            ProblemError, TransportError, ResponseError, TypeError: As `judge`.
+        """
+        return self._carry_out(_judging.calibrate_call(name, items, **options))
 
     def job(self, job_id: str) -> JobAnswer:
         """A job: how far it is and, once it is done, its result."""
@@ -299,6 +315,12 @@ class AsyncClient:
     async def start_judging(self, items: Iterable[ItemLike], **options: Unpack[JudgeBatchKeywords]) -> JobAnswer:
         """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
         return await self._carry_out(_judging.start_judging_call(items, **options))
+
+    async def calibrate(
+        self, name: str, items: Iterable[CalibrationItemLike], **options: Unpack[CalibrateKeywords]
+    ) -> CalibrationResponse:
+        """Compare a judge with people; see `Client.calibrate`."""
+        return await self._carry_out(_judging.calibrate_call(name, items, **options))
 
     async def job(self, job_id: str) -> JobAnswer:
         """A job: how far it is and, once it is done, its result."""

@@ -26,12 +26,13 @@ from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.jobs import Ending, JobController
-from befund.api.judge import CalibrationController, JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
+from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers

@@ -290,6 +290,7 @@ def test_both_clients_have_the_same_verbs() -> None:
         verbs(Client)
         == verbs(AsyncClient)
         == {
+            "calibrate",
             "close",
             "dataset",
             "datasets",
@@ -324,6 +325,8 @@ def test_the_public_names_are_these() -> None:
     assert befund_client.__all__ == [
         "AsyncClient",
         "BefundError",
+        "CalibrateKeywords",
+        "CalibrationItem",
         "Client",
         "ConflictError",
         "DatasetFormat",
@@ -345,6 +348,7 @@ def test_the_public_names_are_these() -> None:
         "Retry",
         "TransportError",
         "read_answers",
+        "read_calibration",
         "read_config",
         "read_dataset",
         "read_ids",

@@ -35,7 +35,10 @@ def test_help_works_without_the_server_extra() -> None:
     assert "serve" in finished.stdout
 
 
-@pytest.mark.parametrize("command", ["", "retrieve-eval", "serve", "demo", "openapi", "config", "config check"])
+COMMANDS = ["", "retrieve-eval", "serve", "demo", "openapi", "config", "config check", "judge", "judge calibrate"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_into_eighty_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:

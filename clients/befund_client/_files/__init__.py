@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import Dataset, Id, JudgeItem, RankingEntry
+from befund.contract import CalibrationItem, Dataset, Id, JudgeItem, RankingEntry
 from befund_client._errors import FileError
 from befund_client._files import answers, beir, json_files, tables, trec
 from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
@@ -19,6 +19,7 @@ __all__ = [
     "Rankings",
     "RankingsFormat",
     "read_answers",
+    "read_calibration",
     "read_config",
     "read_dataset",
     "read_ids",
@@ -106,19 +107,33 @@ def read_rankings(path: FilePath, *, format: RankingsFormat | None = None) -> Lo
 
 
 def read_answers(path: FilePath) -> Loaded[list[JudgeItem]]:
-    """Read answers to be judged: JSON (a list, or `{"items": [...]}`) or JSONL; `.gz` too.
+    """Read answers to be judged: JSON (a list, or `{"items": [...]}`), JSONL or CSV; `.gz` too.
 
     Each has an `answer`, and what belongs to it: `question`, `context`, `expected_facts`, ...; or `question_id` alone,
-    for a question of a data set. The names that ragas and deepeval use are known too.
+    for a question of a data set. The names that ragas and deepeval use are known too. In CSV, lists are JSON, or their
+    items are separated by `|`; a context that is no list is one chunk.
 
     Raises:
         FileError: The file cannot be read as answers; it names the file, the line and what to do.
     """
     source = open_source(path)
-    loaded = answers.answers_in(source, lines=detect(source) == "jsonl")
+    loaded = answers.answers_in(source, _records_format(source))
     if not loaded.value:
         raise source.error("holds no answer")
     return loaded
+
+
+def read_calibration(path: FilePath) -> Loaded[list[CalibrationItem]]:
+    """Read answers on which people have a verdict, to measure a judge by; the files are those of `read_answers`.
+
+    The verdicts stand under `human` (`{"correct": true, "faithful": false}`), or flat as `human_correct` or
+    `label_correct`, and so on. Answers on which people have none are left out, with a note.
+
+    Raises:
+        FileError: As `read_answers`, or no answer has a human verdict.
+    """
+    source = open_source(path)
+    return answers.labelled_in(source, _records_format(source))
 
 
 def read_ids(path: FilePath) -> Loaded[list[str]]:
@@ -194,6 +209,12 @@ def detect(source: Source) -> str:
     if source.extension == ".csv" or tables.header_of(source) & {*QUESTION_ID, *QUESTION_TEXT}:
         return "csv"
     return "trec"
+
+
+def _records_format(source: Source) -> str:
+    """JSON or JSONL, else a table."""
+    found = detect(source)
+    return found if found in {"json", "jsonl"} else "csv"
 
 
 def _is_whole(source: Source, line: str) -> bool:

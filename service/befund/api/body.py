@@ -26,6 +26,9 @@ SMALL_BODY_BYTES = 2 * MIB
 ALSO_READS = "also_reads"
 """Key in a route's `opt`: a media type beside JSON that it reads."""
 
+ALSO_WRITES = "also_writes"
+"""Key in a route's `opt`: a media type beside JSON that it answers in, where `Accept` prefers it."""
+
 _JSON = re.compile(r"application/(?:[\w.!#$&^+-]+\+)?json", re.IGNORECASE)
 
 

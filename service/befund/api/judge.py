@@ -97,6 +97,9 @@ class JudgeEvaluation(Struct, frozen=True):
             dimensions=done.dimensions,
             failed=failed,
             usage=summary_of(done.outcomes).usage,
+            groups=done.groups,
+            confidence=data.confidence,
+            votes=data.votes,
         )
 
     def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
@@ -179,32 +182,6 @@ class JudgeBatchController(Controller):
         job = described(await jobs.put(batch.items, batch.options, caller, about))
         headers = {"Location": f"/jobs/{job.id}"}
         return Response(msgspec.json.encode(job), status_code=202, media_type="application/json", headers=headers)
-
-
-class CalibrationController(Controller):
-    """How judges agree with people."""
-
-    @post(
-        "/judge/calibration",
-        status_code=200,
-        opt=needs("admin"),
-        operation_id="calibrate",
-        summary="How far does a judge agree with people?",
-        response_description="Agreement by dimension, and the answers that got no judgment",
-        responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
-    )
-    async def calibrate(
-        self,
-        request: Request[Any, Any, Any],
-        data: JSONBody[CalibrationRequest],
-        judgment: NamedDependency[JudgeEvaluation],
-    ) -> CalibrationResponse:
-        """Judge answers on which people have a verdict, and compare.
-
-        The newest calibration of a judge is told with every verdict of it from then on, until anything changes that can
-        change a verdict.
-        """
-        return await judgment.of_calibration(data, request)
 
 
 def _batch(body: bytes, request: Request[Any, Any, Any]) -> Batch:

@@ -23,7 +23,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 import befund
 from befund import contract
 from befund.api.auth import needed_scope, open_to_all
-from befund.api.body import ALSO_READS
+from befund.api.body import ALSO_READS, ALSO_WRITES
 from befund.api.docstrings import attributes_of, summary_of
 from befund.api.examples import PROBLEM, REQUESTS, answer_to
 from befund.api.problems import KINDS, MEDIA_TYPE
@@ -82,6 +82,8 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
             operation["requestBody"] = {"required": True, "content": content}
         if ALSO_READS in handler.opt:
             operation["requestBody"]["content"][handler.opt[ALSO_READS]] = {"schema": {"type": "string"}}
+        if ALSO_WRITES in handler.opt:
+            operation["responses"]["200"]["content"][handler.opt[ALSO_WRITES]] = {"schema": {"type": "string"}}
         _add_examples(operation, path)
     return document
 

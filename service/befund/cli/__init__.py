@@ -22,6 +22,9 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
 
+TWO_WORDS = frozenset({"judge calibrate"})
+"""Commands of two words whose first word is a command that takes a file."""
+
 _SERVER_LIBRARIES = frozenset(
     {
         "alembic",
@@ -36,7 +39,7 @@ _SERVER_LIBRARIES = frozenset(
         "uvloop",
     }
 )
-_CLI_LIBRARIES = frozenset({"rich", "yaml"})
+_CLI_LIBRARIES = frozenset({"matplotlib", "rich", "yaml"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):  # closed by the caller: what is printed goes nowhere
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - stands for the stream until the end
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse_args(_with_two_words_joined(sys.argv[1:] if argv is None else argv))
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         code = run(arguments)
@@ -65,6 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]'", file=sys.stderr)
         return FAILED
+
+
+def _with_two_words_joined(argv: Sequence[str]) -> list[str]:
+    """The arguments, where the two words of a command like `judge calibrate` are one, as argparse has them."""
+    words = " ".join(argv[:2])
+    return [words, *argv[2:]] if words in TWO_WORDS else list(argv)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,7 +25,9 @@ from befund.contract.calibration import (
     CalibrationResponse,
     Confusion,
     DimensionCalibration,
+    Disagreement,
     HumanVerdicts,
+    RiskAtCoverage,
 )
 from befund.contract.collections import (
     ChunkingOptions,
@@ -68,6 +70,7 @@ from befund.contract.jobs import JobAnswer, JobState
 from befund.contract.judging import (
     Chunk,
     ClaimVerdict,
+    Confidence,
     DecidedBy,
     FactVerdict,
     Generation,
@@ -144,6 +147,7 @@ __all__ = [
     "CompareSide",
     "ComparedQuestions",
     "ComparedSlice",
+    "Confidence",
     "ConfigDifference",
     "Confusion",
     "Content",
@@ -159,6 +163,7 @@ __all__ = [
     "DependencyState",
     "DifferenceMethod",
     "DimensionCalibration",
+    "Disagreement",
     "Estimate",
     "Evidence",
     "EvidenceMappingRequest",
@@ -229,6 +234,7 @@ __all__ = [
     "RetrieveEvalRequest",
     "RetrieveEvalResponse",
     "RetrieveTimings",
+    "RiskAtCoverage",
     "RunAnswer",
     "RunDataset",
     "RunImported",

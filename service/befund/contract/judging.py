@@ -134,12 +134,17 @@ class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
 
 
 class JudgedFact(Response, frozen=True, kw_only=True):
-    """One expected fact. `verdict` is null where the judge abstained, `quote` is from the answer, `rule` decided it."""
+    """One expected fact.
+
+    `verdict` is null where the judge abstained, `quote` is from the answer, `rule` decided it; `confidence` as in
+    `Judgment`.
+    """
 
     fact: str
     verdict: FactVerdict | None
     quote: str | None
     rule: str | None = None
+    confidence: float | None = None
 
 
 class JudgedClaim(Response, frozen=True, kw_only=True):
@@ -147,6 +152,7 @@ class JudgedClaim(Response, frozen=True, kw_only=True):
 
     `verdict` is null where the judge abstained. `quote` is from the chunk named; `quote_verified` says whether it
     stands there (whitespace and case folded), null without a quote. A support whose quote is not there does not count.
+    `confidence` is that of a `Judgment`.
     """
 
     claim: str
@@ -155,6 +161,7 @@ class JudgedClaim(Response, frozen=True, kw_only=True):
     quote: str | None
     quote_verified: bool | None
     rule: str | None = None
+    confidence: float | None = None
 
 
 class JudgmentStatus(Response, frozen=True, kw_only=True):
@@ -171,6 +178,14 @@ class DecidedBy(Response, frozen=True, kw_only=True):
     correct: str | None
     faithful: str | None
     behaved: str | None
+
+
+class Confidence(Response, frozen=True, kw_only=True):
+    """How sure a judge is of each verdict; null where it does not say, or gives no verdict."""
+
+    correct: float | None = None
+    faithful: float | None = None
+    behaved: float | None = None
 
 
 class JudgeCalibration(Response, frozen=True, kw_only=True):
@@ -212,6 +227,8 @@ class Judgment(Response, frozen=True, kw_only=True):
         claims: Every claim of the answer.
         observed_behavior: What the answer does; null where the judge abstained.
         agreement: The smallest share of votes, over the dimensions, that went to the outcome given.
+        confidence: From 0 to 1. Of the rules judge the probability that its fitted model gives the verdict, 0.8 where a
+            rule decides alone; of several votes the share for it; null where one model is asked once.
         flags: What a reader should know, as `EMPTY_ANSWER`, `POSSIBLE_INJECTION`.
         judge: Who judged.
         decided_by: Who decided which dimension, where several judges were asked.
@@ -237,6 +254,7 @@ class Judgment(Response, frozen=True, kw_only=True):
     latency_ms: float
     id: str
     decided_by: DecidedBy | None = None
+    confidence: Confidence | None = None
 
 
 class JudgeBatchResult(Response, frozen=True, kw_only=True):

@@ -88,9 +88,7 @@ def judgment_of(task: Task, judged: Judged, *, judge: JudgeInfo, id: str, latenc
             correct=verdicts.correct.status, faithful=verdicts.faithful.status, behaved=verdicts.behaved.status
         ),
         reason=seen.reason,
-        facts=[
-            JudgedFact(fact=fact.fact, verdict=fact.verdict, quote=fact.quote, rule=fact.rule) for fact in seen.facts
-        ],
+        facts=[JudgedFact(**msgspec.structs.asdict(fact)) for fact in seen.facts],
         claims=[JudgedClaim(**msgspec.structs.asdict(claim)) for claim in seen.claims],
         observed_behavior=seen.observed_behavior,
         agreement=judged.agreement,
@@ -101,6 +99,7 @@ def judgment_of(task: Task, judged: Judged, *, judge: JudgeInfo, id: str, latenc
         latency_ms=latency_ms,
         id=id,
         decided_by=judged.decided_by,
+        confidence=judged.confidence,
     )
 
 

@@ -21,9 +21,10 @@ from befund.contract import (
     RunSummary,
     Usage,
 )
-from befund.core.calibration import Pair, calibration_of, in_short
+from befund.core.calibration import calibration_of, in_short
 from befund.core.datasets import Selection, Version
 from befund.core.decoding import decode
+from befund.core.disagreements import group_of, pairs_of, worst_of
 from befund.core.empty import says_nothing
 from befund.core.errors import BefundError, ConflictError, ContradictionError, JudgeError, NotFoundError
 from befund.core.judge_tasks import Outcome, Task, judgment_of, record_of, task_of
@@ -51,11 +52,12 @@ class Judged(Struct, frozen=True):
 
 
 class Calibrated(Struct, frozen=True):
-    """How a judge agrees with people, by dimension, and what came of every answer."""
+    """How a judge agrees with people, by dimension, what came of every answer, and how many groups they make."""
 
     judge: JudgeInfo
     dimensions: dict[str, DimensionCalibration]
     outcomes: list[Outcome]
+    groups: int
 
 
 class Answers(Struct, frozen=True):
@@ -179,27 +181,18 @@ class Judging(Struct, frozen=True):
                     "another-judge",
                     f"{request.judge!r} is calibrated, not {item.judge!r}. Calibrate each judge by itself.",
                 )
-        options = JudgeOptions(judge=request.judge, use_cache=request.use_cache, dataset=request.dataset)
+        options = JudgeOptions(
+            judge=request.judge, votes=request.votes, use_cache=request.use_cache, dataset=request.dataset
+        )
         ids = dict.fromkeys(item.question_id for item in request.items if item.question_id is not None)
         answers = await self._answers(options, list(ids))
         outcomes = await self.judge_all(_tasks(request.items, answers), answers, Budget(None))
-        found: dict[str, DimensionCalibration] = {
-            name: self._calibration(name, request, outcomes) for name in DIMENSIONS
-        }
+        found: dict[str, DimensionCalibration] = {name: _calibration(name, request, outcomes) for name in DIMENSIONS}
         judge = answers.judges[options.judge]
         short: dict[str, JudgeCalibration] = {name: in_short(each) for name, each in found.items() if each.scored}
         await self.store.put_calibration(request.name, judge.fingerprint, short)
-        return Calibrated(info_of(judge, short), found, outcomes)
-
-    def _calibration(
-        self, name: Dimension, request: CalibrationRequest, outcomes: Sequence[Outcome]
-    ) -> DimensionCalibration:
-        pairs = [
-            Pair(place, human, getattr(outcome.judgment, name, None), item.group or f"item {place}")
-            for place, (item, outcome) in enumerate(zip(request.items, outcomes, strict=True))
-            if (human := getattr(item.human, name)) is not None
-        ]
-        return calibration_of(pairs, confidence=request.confidence, seed=request.seed)
+        groups = {group_of(item, place) for place, item in enumerate(request.items)}
+        return Calibrated(info_of(judge, short), found, outcomes, len(groups))
 
     async def prepare(self, items: Sequence[Raw], options: JudgeOptions) -> tuple[Answers, list[Task | Outcome]]:
         """Read answers and look up what they name; what is wrong with one stands in its place.
@@ -364,6 +357,12 @@ def summary_of(outcomes: Sequence[Outcome]) -> RunSummary:
         if isinstance(outcome.error, JudgeError) and outcome.error.usage is not None:
             tally.judged.add_usage(outcome.error.usage)
     return tally.summary(len(outcomes))
+
+
+def _calibration(name: Dimension, request: CalibrationRequest, outcomes: Sequence[Outcome]) -> DimensionCalibration:
+    pairs = pairs_of(name, request.items, outcomes)
+    found = calibration_of(pairs, confidence=request.confidence, seed=request.seed)
+    return msgspec.structs.replace(found, worst=worst_of(pairs, outcomes))
 
 
 def _options(request: JudgeRequest) -> JudgeOptions:

@@ -13,7 +13,7 @@ from befund.core.rules.language import Lexicon
 from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Sentence, Text, text_of
 from befund.core.rules.units import UNITS, Reading
-from befund.core.rules.weights import Linear
+from befund.core.rules.weights import Linear, probability
 
 _YES = frozenset({"yes", "ja", "yeah", "yep", "correct", "jawohl", "right", "indeed", "stimmt", "richtig"})
 _MOST_OCCURRENCES = 50
@@ -61,17 +61,27 @@ def answer_of(raw: str, question: Text, text: Text, said: Sequence[Sentence], ex
 
 
 class Finding(Struct, frozen=True):
-    """What became of one fact: verdict, where in the answer, by which rule."""
+    """What became of one fact: verdict, where in the answer, by which rule; how sure where the model decided."""
 
     verdict: FactVerdict | None
     quote: str | None
     rule: str
+    confidence: float | None = None
+
+
+class Agreement(Struct, frozen=True):
+    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
+
+    agrees: bool | None
+    rule: str
+    quote: str | None
+    confidence: float | None = None
 
 
 def fact_in(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Fact:
     """The verdict on one expected fact."""
     found = _finding(answer, fact, read, lexicon, model, force=force)
-    return Fact(fact, found.verdict, found.quote, found.rule)
+    return Fact(fact, found.verdict, found.quote, found.rule, found.confidence)
 
 
 def _finding(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Finding:
@@ -212,18 +222,21 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
     if whole is not None:
         rule = _veto(answer, whole, read)
         return Finding("stated", whole.raw, "words stated") if rule is None else _objected(rule, whole.raw)
-    agrees, rule, quote = agrees_with(answer, fact, read, lexicon, model, force=force)
-    if agrees is False and rule == "wording" and not force and _foreign(answer, read):
+    found = agrees_with(answer, fact, read, lexicon, model, force=force)
+    if found.agrees is False and found.rule == "wording" and not force and _foreign(answer, read):
         return Finding(None, None, "other language")
-    if agrees is False:
-        return _objected(rule, quote)
-    return Finding("stated" if agrees else None, quote, rule)
+    if found.agrees is False:
+        return _objected(found.rule, found.quote, found.confidence)
+    return Finding("stated" if found.agrees else None, found.quote, found.rule, found.confidence)
 
 
-def _objected(rule: str, quote: str | None) -> Finding:
+def _objected(rule: str, quote: str | None, confidence: float | None = None) -> Finding:
     """What denies or differs contradicts the fact; what leaves it open, or has other words, misses it."""
     return Finding(
-        "missing" if rule in ("candidates", "hedged", "wording", "nothing said") else "contradicted", quote, rule
+        "missing" if rule in ("candidates", "hedged", "wording", "nothing said") else "contradicted",
+        quote,
+        rule,
+        confidence,
     )
 
 
@@ -277,21 +290,23 @@ def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
 
 def agrees_with(
     answer: Answer, reference: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool
-) -> tuple[bool | None, str, str | None]:
+) -> Agreement:
     """Whether the answer agrees with one reference, by which rule, and the sentence that shows it."""
     if not read.sentences or not answer.said:
-        return False, "nothing said", None
+        return Agreement(False, "nothing said", None)
     if yes_no := _yes_no(answer, read):
-        return yes_no.verdict == "stated", yes_no.rule, yes_no.quote
+        return Agreement(yes_no.verdict == "stated", yes_no.rule, yes_no.quote)
     said = text_of(answer.said, answer.text.tongue)
     values = agreement.measure(answer.question, said, read, (reference, answer.raw), lexicon)
-    decided = model.decide(model.score(values), force=force)
+    score = model.score(values)
+    decided = model.decide(score, force=force)
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
     if decided is not False and (rule := _veto(answer, best, read)):
-        return False, rule, best.raw
+        return Agreement(False, rule, best.raw)
     if decided and not force and _denies_elsewhere(answer, read):
-        return None, "something is denied", best.raw
-    return decided, "wording", best.raw
+        return Agreement(None, "something is denied", best.raw)
+    sure = None if decided is None else probability(score if decided else -score)
+    return Agreement(decided, "wording", best.raw, sure)
 
 
 def _denies_elsewhere(answer: Answer, read: Text) -> bool:
