@@ -28,6 +28,7 @@ from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
+from befund.api.compare import CompareController, Comparison
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
@@ -46,6 +47,7 @@ from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.compare import Comparing
 from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
 from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
@@ -146,6 +148,7 @@ def create_app(
             RetrieveController,
             DatasetController,
             RunController,
+            CompareController,
             JudgeBatchController,
             CalibrationController,
         ],
@@ -177,6 +180,11 @@ def create_app(
             "datasets": _given(lambda: datasets),
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "workers": _given(lambda: workers),
+            "comparison": _given(
+                lambda: Comparison(
+                    Comparing(store, Runs(store, settings.store_content), settings.gates), workers, telemetry
+                )
+            ),
             "ingestion": _given(lambda: ingestion),
             "jobs": _given(lambda: jobs),
             "ending": _given(lambda: ending),
