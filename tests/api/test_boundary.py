@@ -114,6 +114,7 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/readyz",
         "/metrics",
         "/retrieve-eval",
+        "/compare",
         "/collections",
         "/collections/{name}",
         "/datasets",

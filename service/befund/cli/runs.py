@@ -31,6 +31,9 @@ def register(subparsers: Any) -> None:
     show = add_action(actions, "show", show_run, "show one run: configuration, metrics, questions")
     show.add_argument("name", metavar="RUN")
     show.add_argument("--limit", type=_number, default=20, metavar="20", help="how many questions")
+    promote = add_action(actions, "promote", promote_run, "make one run what another is, as pr-42 main after a merge")
+    promote.add_argument("name", metavar="RUN")
+    promote.add_argument("target", metavar="TARGET", help="the run that becomes it; what it was is replaced")
     export = add_action(actions, "export", export_run, "write a run to one file")
     export.add_argument("name", metavar="RUN")
     export.add_argument("file", metavar="FILE", nargs="?", help="where to; standard output if left out")
@@ -82,6 +85,15 @@ def export_run(client: Client, arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise FileError(arguments.file, f"it cannot be written ({error.strerror})") from error
     print(f"Run {literal(arguments.name)} written to {literal(arguments.file)}")
+    return DONE
+
+
+def promote_run(client: Client, arguments: argparse.Namespace) -> int:
+    """Make one run what another is."""
+    stored = client.promote_run(arguments.name, arguments.target)
+    if arguments.json:
+        return print_json(stored)
+    print(f"Run {literal(stored.name)} is now {literal(arguments.name)}: {counted(stored.questions, 'question')}")
     return DONE
 
 

@@ -12,7 +12,7 @@ from befund.core.comparison.envelope import SIDES, LazyCompareRequest, LazySide,
 from befund.core.comparison.reading import Wanted, side_of_rankings, side_of_run
 from befund.core.comparison.side import Side
 from befund.core.datasets import Edition, edition_of
-from befund.core.errors import BefundError, ContradictionError
+from befund.core.errors import BefundError, ContradictionError, NotFoundError
 from befund.core.metrics import metric_named
 from befund.core.retrieval.envelope import LazyDataset
 from befund.core.runs import Record, Run, completed
@@ -83,6 +83,25 @@ class Comparing(Struct, frozen=True):
 
     async def _dataset(self, request: LazyCompareRequest) -> Edition | None:
         return await self.store.dataset(request.dataset) if isinstance(request.dataset, str) else None
+
+
+def compare_rankings(body: bytes) -> CompareResponse:
+    """Answer POST /compare where both sides and the data set are in the request.
+
+    Raises:
+        MalformedRequestError: The body does not decode.
+        ContradictionError: It contradicts itself, or nothing can be compared.
+        NotFoundError: It names a run or data set: only a service has these.
+        ConflictError: The sides differ too much, under `strict`.
+    """
+    request = read_compare_request(body)
+    for name, side in zip(SIDES, request.sides, strict=True):
+        if side.run is not None:
+            raise NotFoundError("unknown-run", f"There is no run {side.run!r} as the {name}. Send its rankings.")
+    if isinstance(request.dataset, str):
+        raise NotFoundError("unknown-dataset", f"There is no data set {request.dataset!r}. Send the data set itself.")
+    gates = request.gates or ()
+    return report(bring_together(*_sides(request, {}, None, gates), request, gates), request, gates)
 
 
 def _sides(

@@ -5,17 +5,16 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from befund.contract import BudgetPart
+from befund.core.comparison.names import BUDGET
 from befund.core.comparison.pairing import Mask, Paired
 from befund.core.comparison.side import Answered, Side
 from befund.core.metrics import Values
 
-CHUNKS = "chunks_per_question"
 _OF_ANSWERS: Mapping[str, Callable[[Answered], float | None]] = {
     "tokens_per_question": lambda answered: answered.tokens,
     "latency_ms": lambda answered: answered.latency_ms,
     "cost_usd": lambda answered: answered.cost_usd,
 }
-BUDGET = (CHUNKS, *_OF_ANSWERS)
 
 
 class Costs:

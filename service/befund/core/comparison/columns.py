@@ -7,14 +7,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from befund.core.comparison.names import JUDGED
 from befund.core.comparison.pairing import Mask, Paired
-from befund.core.comparison.reading import GIVEN_CLAIMS
 from befund.core.comparison.side import NO_ROW, Side
 from befund.core.errors import ContradictionError
 from befund.core.metrics import AT_CUTOFF, EVIDENCE_LEVEL, STANDARD, WHOLE_RANKING, Metric, Values, metric_named
-from befund.core.voting import DIMENSIONS
 
-JUDGED = (*DIMENSIONS, GIVEN_CLAIMS)
 GROWING = frozenset({"hit_rate", "recall", "mrr", "map"})
 """What cannot fall where a list only gets longer."""
 WORSE = 1e-9

@@ -7,11 +7,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from befund.contract import Comparability, ComparedQuestions, CompareOptions, CompareResponse, Gate
-from befund.core.comparison.budget import BUDGET, Costs
+from befund.core.comparison.budget import Costs
 from befund.core.comparison.changes import changed_questions, compared_slices, metric_comparisons
-from befund.core.comparison.columns import JUDGED, Column, Compared, State, columns, compared, default_metrics
+from befund.core.comparison.columns import Column, Compared, State, columns, compared, default_metrics
 from befund.core.comparison.comparability import comparability
 from befund.core.comparison.findings import findings
+from befund.core.comparison.names import BUDGET, JUDGED
 from befund.core.comparison.pairing import Mask, Paired
 from befund.core.comparison.side import Side
 from befund.core.errors import ConflictError, ContradictionError

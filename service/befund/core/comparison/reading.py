@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from befund.contract import Exclusion, JudgmentRecord, Level, RetrievalRecord
 from befund.core.access import roles_of
+from befund.core.comparison.names import GIVEN_CLAIMS
 from befund.core.comparison.side import (
     DEFAULT_CUTOFFS,
     NO_ROW,
@@ -29,8 +30,6 @@ from befund.core.retrieval.ranking import Retrieved
 from befund.core.retrieval.run import Run as Rankings
 from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run
 from befund.core.voting import DIMENSIONS
-
-GIVEN_CLAIMS = "faithful_given_claims"
 
 
 class _Scored(Struct, frozen=True):

@@ -6,14 +6,15 @@ import numpy as np
 from msgspec import Struct
 
 from befund.contract import Comparability, Gate, GateResult, Verdict
-from befund.core.comparison.budget import BUDGET, Costs
+from befund.core.comparison.budget import Costs
 from befund.core.comparison.columns import Column
 from befund.core.comparison.comparability import blocker_of
 from befund.core.comparison.cut import cut_short
+from befund.core.comparison.names import BUDGET, COUNTS
 from befund.core.comparison.pairing import Paired, Selected
 from befund.core.gates.bounds import Bounds, Level
 from befund.core.gates.counts import Count, Counts
-from befund.core.gates.spec import COUNTS, test_of
+from befund.core.gates.spec import test_of
 
 TOLERANCE = 1e-9
 """What rounding may make of a mean that is just what was asked."""

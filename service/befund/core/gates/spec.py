@@ -4,12 +4,8 @@ from collections.abc import Sequence
 from typing import get_args
 
 from befund.contract import Gate, GateTest
-from befund.core.comparison.budget import BUDGET
-from befund.core.comparison.columns import JUDGED
+from befund.core.comparison.names import BUDGET, COUNTS, JUDGED
 from befund.core.errors import ContradictionError
-
-COUNTS = ("acl_leaks", "known_false_positives", "unscored")
-"""What a gate can count by question of the candidate."""
 
 _TESTS: tuple[GateTest, ...] = get_args(GateTest)
 _OF_METRICS = ("max_drop", "min", "max_regressions")
