@@ -28,9 +28,10 @@ from befund.contract import (
     RunAnswer,
     RunImported,
     RunList,
+    RunRejudged,
 )
 from befund_client import _comparing, _documents, _judging, _requests
-from befund_client._comparing import CompareKeywords, SideLike
+from befund_client._comparing import CompareKeywords, RejudgeKeywords, SideLike
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._judging import CalibrateKeywords, CalibrationItemLike, ItemLike, JudgeBatchKeywords, JudgeKeywords
@@ -213,6 +214,16 @@ class Client:
     def promote_run(self, name: str, target: str) -> RunImported:
         """Make one run what another is, records and all: `pr-42` becomes `main` once it is merged."""
         return self.import_run(target, self.export_run(name), replace_run=True)
+
+    def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
+        """Judge the stored answers of a run anew, into another run beside what retrieval found.
+
+        Args:
+            name: The run.
+            target: Where the judgments go.
+            options: `judge`, `questions` and the others of `befund.contract.RejudgeRequest`.
+        """
+        return self._carry_out(_comparing.rejudge_call(name, target, **options))
 
     def ingest(
         self,
@@ -402,6 +413,10 @@ class AsyncClient:
     async def promote_run(self, name: str, target: str) -> RunImported:
         """Make one run what another is, records and all: `pr-42` becomes `main` once it is merged."""
         return await self.import_run(target, await self.export_run(name), replace_run=True)
+
+    async def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
+        """Judge the stored answers of a run anew, into another run; see `Client.rejudge_run`."""
+        return await self._carry_out(_comparing.rejudge_call(name, target, **options))
 
     async def ingest(
         self,

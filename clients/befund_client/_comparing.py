@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, cast
+from urllib.parse import quote
 
 import msgspec
 
-from befund.contract import CompareOptions, CompareResponse, CompareSide, Gate, Level
+from befund.contract import CompareOptions, CompareResponse, CompareSide, Gate, Level, RejudgeRequest, RunRejudged
 from befund_client._exchange import Call
 from befund_client._files.source import Loaded
 from befund_client._requests import DatasetLike
@@ -26,6 +27,17 @@ class CompareKeywords(TypedDict, total=False):
     seed: int
     strict: bool
     gates: Sequence[GateLike] | None
+
+
+class RejudgeKeywords(TypedDict, total=False):
+    """How the answers of a run are judged anew, as `befund.contract.RejudgeRequest` describes and defaults it."""
+
+    judge: str
+    votes: int
+    use_cache: bool
+    questions: Sequence[str] | None
+    replace_run: bool
+    max_cost_usd: float | None
 
 
 def compare_body(baseline: SideLike, candidate: SideLike, **options: Unpack[CompareKeywords]) -> bytes:
@@ -53,6 +65,20 @@ def compare_body(baseline: SideLike, candidate: SideLike, **options: Unpack[Comp
 def compare_call(body: bytes) -> Call[CompareResponse]:
     """POST /compare with a typed answer."""
     return Call(method="POST", path="/compare", content=body, read=msgspec.json.Decoder(CompareResponse).decode)
+
+
+def rejudge_call(name: str, target: str, **options: Unpack[RejudgeKeywords]) -> Call[RunRejudged]:
+    """POST /runs/{name}/rejudge."""
+    given = {key: value for key, value in cast(dict[str, Any], options).items() if value is not None}
+    unknown = given.keys() - set(RejudgeRequest.__struct_fields__) | given.keys() & {"run"}
+    if unknown:
+        raise TypeError(f"rejudge_run has no option {sorted(unknown)[0]!r}")
+    return Call(
+        method="POST",
+        path=f"/runs/{quote(name, safe='').replace('.', '%2E')}/rejudge",
+        content=msgspec.json.encode({"run": target, **given}),
+        read=msgspec.json.Decoder(RunRejudged).decode,
+    )
 
 
 def _side(side: SideLike) -> object:

@@ -37,6 +37,7 @@ from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluat
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.problems import exception_handlers
+from befund.api.rejudge import RejudgeController
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
@@ -168,6 +169,7 @@ def create_app(
             MetricsController,
             CollectionsController,
             JudgeController,
+            RejudgeController,
             JobController,
             documents,
             whole_evaluations,
@@ -182,7 +184,9 @@ def create_app(
             "workers": _given(lambda: workers),
             "comparison": _given(
                 lambda: Comparison(
-                    Comparing(store, Runs(store, settings.store_content), settings.gates), workers, telemetry
+                    Comparing(store, Runs(store, settings.store_content), judging.judges, settings.gates),
+                    workers,
+                    telemetry,
                 )
             ),
             "ingestion": _given(lambda: ingestion),

@@ -122,6 +122,7 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/runs",
         "/runs/{name}",
         "/runs/{name}/bundle",
+        "/runs/{name}/rejudge",
         "/runs/{name}/questions/{question}",
         "/collections/{name}/documents",
         "/collections/{name}/evidence-mapping",

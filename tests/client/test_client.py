@@ -305,6 +305,7 @@ def test_both_clients_have_the_same_verbs() -> None:
             "promote_run",
             "put_dataset",
             "ready",
+            "rejudge_run",
             "retrieve_eval",
             "run",
             "runs",

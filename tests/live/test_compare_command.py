@@ -100,6 +100,20 @@ def test_a_rechunked_index_is_gated_against_the_old_one(here: Path, capsys: pyte
     assert (here / "report.html").stat().st_size > 10_000
 
 
+def test_old_answers_are_judged_anew_and_compared(two_runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for run in ("main", "pr-42"):
+        answers = [{"question_id": f"Q{i}", "answer": f"Number {i} it is.", "context": []} for i in range(4)]
+        (two_runs / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
+        arguments = ["answers.jsonl", "--dataset", "four", "--run", run, "--judge", "rules"]
+        assert main(["judge", *arguments]) == 0
+    capsys.readouterr()
+    assert main(["runs", "rejudge", "main", "main-anew", "--judge", "rules"]) == 0
+    assert capsys.readouterr().out == "Run main-anew: 4 answers of main judged\n"
+    assert main(["compare", "--baseline", "main", "--candidate", "main-anew"]) == 0
+    assert "JUDGE_NOISE" not in capsys.readouterr().out
+    assert main(["runs", "rejudge", "main", "main"]) == 2
+
+
 def test_the_client_compares_and_promotes(two_runs: Path) -> None:
     with Client() as client:
         answer = client.compare("main", {"run": "pr-42", "k": 1}, gates=[{"metric": "hit_rate", "max_regressions": 0}])

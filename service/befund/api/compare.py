@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from litestar import Controller, Request, Response, post
@@ -15,7 +15,7 @@ from befund.api.auth import needs
 from befund.api.body import ALSO_WRITES, Encoded
 from befund.api.exchange import Exchange
 from befund.api.problems import problem_specs
-from befund.api.workers import Workers
+from befund.api.workers import Workers, unless_caller_goes
 from befund.contract import CompareRequest, CompareResponse
 from befund.reports import comparison_junit, comparison_markdown, page
 from befund.reports.comparison import comparison_page
@@ -31,8 +31,6 @@ FORMS: Mapping[str, Callable[[CompareResponse], bytes]] = {
 }
 """What a comparison can be given as; JSON where the caller does not say."""
 
-T = TypeVar("T")
-
 
 class Comparison(Struct, frozen=True):
     """A comparison on its way: off the event loop, reported, and written in the form asked for."""
@@ -45,7 +43,8 @@ class Comparison(Struct, frozen=True):
         """Compare, and write the answer."""
         in_thread = partial(self.workers.run, receive=request.receive)
         began = self.telemetry.clock()
-        answer = await self.comparing.compare(body, in_thread)
+        attend = partial(unless_caller_goes, receive=request.receive)
+        answer = await self.comparing.compare(body, in_thread=in_thread, attend=attend)
         form = request.accept.best_match(list(FORMS)) or JSON
         written = await in_thread(partial(FORMS[form], answer))
         about = {**Exchange.of(request.scope).log_fields(), "endpoint": "/compare"}

@@ -119,6 +119,7 @@ from befund.contract.retrieval import (
 )
 from befund.contract.runs import (
     JudgmentRecord,
+    RejudgeRequest,
     RetrievalRecord,
     RunAnswer,
     RunDataset,
@@ -126,6 +127,7 @@ from befund.contract.runs import (
     RunList,
     RunListing,
     RunRecord,
+    RunRejudged,
 )
 from befund.contract.summary import RunSummary
 
@@ -225,6 +227,7 @@ __all__ = [
     "Ranking",
     "RankingEntry",
     "Readiness",
+    "RejudgeRequest",
     "Request",
     "Response",
     "Retrieval",
@@ -241,6 +244,7 @@ __all__ = [
     "RunList",
     "RunListing",
     "RunRecord",
+    "RunRejudged",
     "RunSummary",
     "ShortText",
     "SideOptions",

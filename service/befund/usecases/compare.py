@@ -1,13 +1,13 @@
 """Compare two runs, or rankings sent along, and decide by gates."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
 from befund import __version__
 from befund.contract import CompareResponse, Gate
-from befund.core.comparison.compare import bring_together, report
+from befund.core.comparison.compare import Compares, bring_together, report
 from befund.core.comparison.envelope import SIDES, LazyCompareRequest, LazySide, rankings_of, read_compare_request
 from befund.core.comparison.reading import Wanted, side_of_rankings, side_of_run
 from befund.core.comparison.side import Side
@@ -16,7 +16,8 @@ from befund.core.errors import BefundError, ContradictionError, NotFoundError
 from befund.core.metrics import metric_named
 from befund.core.retrieval.envelope import LazyDataset
 from befund.core.runs import Record, Run, completed
-from befund.ports import Store
+from befund.ports import Judges, Store
+from befund.usecases.gate_repeats import Answers, Repeating
 from befund.usecases.runs import Runs
 
 T = TypeVar("T")
@@ -26,6 +27,14 @@ class InThread(Protocol):
     """Runs off the event loop what takes time."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
+        """The result of the work, or its error."""
+        ...
+
+
+class Attend(Protocol):
+    """Waits for what asks judges, as long as the caller waits too."""
+
+    def __call__(self, work: Coroutine[Any, Any, CompareResponse], /) -> Awaitable[CompareResponse]:
         """The result of the work, or its error."""
         ...
 
@@ -44,15 +53,22 @@ class Comparing(Struct, frozen=True):
     Attributes:
         store: Where data sets have names and runs are kept.
         runs: Reads runs.
+        judges: Judge anew what a gate hangs on, where it asks for that.
         gates: What decides where a request brings no gates.
     """
 
     store: Store
     runs: Runs
+    judges: Judges
     gates: Sequence[Gate] = ()
 
-    async def compare(self, body: bytes, in_thread: InThread) -> CompareResponse:
+    async def compare(self, body: bytes, *, in_thread: InThread, attend: Attend) -> CompareResponse:
         """Answer POST /compare.
+
+        Args:
+            body: The request, as JSON.
+            in_thread: Runs off the event loop what takes time.
+            attend: Waits for what asks judges, as long as the caller waits too.
 
         Raises:
             MalformedRequestError: The body does not decode.
@@ -66,11 +82,16 @@ class Comparing(Struct, frozen=True):
         held = await self._held(request)
         dataset = await self._dataset(request)
 
-        def work() -> CompareResponse:
+        def work() -> tuple[Compares, CompareResponse]:
             baseline, candidate = _sides(request, held, dataset, gates)
-            return report(bring_together(baseline, candidate, request, gates), request, gates)
+            compares = bring_together(baseline, candidate, request, gates)
+            return compares, report(compares, request, gates)
 
-        return await in_thread(work)
+        compares, answer = await in_thread(work)
+        if not any(gate.repeats for gate in gates):
+            return answer
+        baseline, candidate = (_answers(side, held) for side in request.sides)
+        return await attend(Repeating(self.judges, (baseline, candidate)).decide_anew(compares, answer, request, gates))
 
     async def _held(self, request: LazyCompareRequest) -> dict[str, Held]:
         """The stored runs that the request names."""
@@ -132,6 +153,12 @@ def _sides(
             rankings = rankings_of(side, name)
             sides[name] = side_of_rankings(rankings, edition, wanted, name=name, config=config, among=among)
     return sides["baseline"], sides["candidate"]
+
+
+def _answers(side: LazySide, held: dict[str, Held]) -> Answers | None:
+    if side.run is None:
+        return None
+    return Answers.of(held[side.run].records, held[side.run].edition)
 
 
 def _called(request: LazyCompareRequest, name: str) -> str:

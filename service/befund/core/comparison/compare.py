@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from befund.contract import Comparability, ComparedQuestions, CompareOptions, CompareResponse, Gate
+from befund.contract import Comparability, ComparedQuestions, CompareOptions, CompareResponse, Gate, GateResult
 from befund.core.comparison.budget import Costs
 from befund.core.comparison.changes import changed_questions, compared_slices, metric_comparisons
 from befund.core.comparison.columns import Column, Compared, State, columns, compared, default_metrics
@@ -71,23 +72,14 @@ def bring_together(baseline: Side, candidate: Side, options: CompareOptions, gat
     return together
 
 
-def report(
-    together: Compares, options: CompareOptions, gates: Sequence[Gate], *, repeated: Mapping[int, Sequence[str]] = {}
-) -> CompareResponse:
-    """Decide, and say everything.
-
-    Args:
-        together: The sides.
-        options: How they are compared.
-        gates: What decides.
-        repeated: By place of the gate, questions that were judged anew for it.
-    """
+def report(together: Compares, options: CompareOptions, gates: Sequence[Gate]) -> CompareResponse:
+    """Decide, and say everything."""
     paired, shown = together.paired, list(together.shown.values())
     metrics = metric_comparisons(
         paired, shown, together.comparable, gated=metrics_of(gates), alpha=options.alpha, seed=options.seed
     )
     evidence = evidence_of(together, options)
-    results = [decide(gate, evidence, repeated=repeated.get(place, ())) for place, gate in enumerate(gates)]
+    results = [decide(gate, evidence) for gate in gates]
     return CompareResponse(
         verdict=verdict_of(results),
         gates=results,
@@ -102,6 +94,11 @@ def report(
         seed=options.seed,
         names=(paired.baseline.name, paired.candidate.name),
     )
+
+
+def finished(answer: CompareResponse, results: list[GateResult]) -> CompareResponse:
+    """The answer with what its gates say in the end."""
+    return msgspec.structs.replace(answer, gates=results, verdict=verdict_of(results))
 
 
 def evidence_of(together: Compares, options: CompareOptions) -> Evidence:

@@ -64,7 +64,20 @@ def hits(ids: str, *, of: str, deep: int = 1) -> dict[str, list[str]]:
     return {each: (["gold"] if each in ids else ["other"]) + [f"c{i}" for i in range(deep - 1)] for each in of}
 
 
-def judged(
+class Judging(msgspec.Struct, frozen=True):
+    """A side of verdicts on one dimension, with what it was made of."""
+
+    side: Side
+    records: list[Record]
+    edition: Edition
+
+
+def judged(verdicts: Verdicts, **fields: Any) -> Side:
+    """A side of verdicts on one dimension."""
+    return judging(verdicts, **fields).side
+
+
+def judging(
     verdicts: Verdicts,
     *,
     asked: Sequence[dict[str, Any]] | None = None,
@@ -74,13 +87,12 @@ def judged(
     cached: bool = False,
     dimension: str = "correct",
     **dataset: Any,
-) -> Side:
-    """A side of verdicts on one dimension."""
+) -> Judging:
+    """The same, with its records."""
     whole = edition(asked or questions(*verdicts), **dataset)
+    said = {each: (answers or {}).get(each, f"{name} {each}") for each in verdicts}
     records = [
-        _record(
-            each, place, verdicts[each.id], dimension, (answers or {}).get(each.id, f"{name} {each.id}"), judge, cached
-        )
+        _record(each, place, verdicts[each.id], dimension, said[each.id], judge, cached)
         for place, each in enumerate(whole.questions)
         if each.id in verdicts
     ]
@@ -95,7 +107,7 @@ def judged(
         created=ANY_TIME,
         updated=ANY_TIME,
     )
-    return side_of_run(run, records, whole, Wanted(), name=name)
+    return Judging(side_of_run(run, records, whole, Wanted(), name=name), records, whole)
 
 
 def _record(
