@@ -246,7 +246,7 @@ def test_a_service_that_does_not_start_is_one_clear_line(installed: Path) -> Non
 
 
 def test_the_command_that_judges_prints_the_same_tables(printed: str, tmp_path: Path) -> None:
-    part = printed.partition("4. Answers")[2].partition("What next")[0]
+    part = printed.partition("4. Answers")[2].partition("5. Top 3")[0]
     command = part.partition("The same by hand:\n\n")[2].partition("\n\n")[0]
     assert command.startswith("befund judge ")
     tables = part[part.index("25 answers: 25 judged by rules, 0 failed") : part.index("Wrong: ")].strip()

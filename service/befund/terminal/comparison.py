@@ -25,6 +25,7 @@ from befund.terminal.text import counted, listed, literal, short_id
 
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold"}
 MOST_METRICS = 40
+LONGEST_METRIC = max(map(len, ("r_precision", "hit_rate@10")))
 WIDE = 100
 """Columns from which on there is room for the interval beside the change."""
 
@@ -58,11 +59,13 @@ def report(answer: CompareResponse, *, width: int) -> Iterator[RenderableType]:
 def _gate(gate: GateResult) -> RenderableType:
     said = Text.assemble((f"{gate.status:<13}", STYLES[gate.status]), f"{gate_name(gate)}  observed {observed(gate)}")
     detail = Text(literal(gate.detail))
-    return below(said, detail, *([Text(listed(gate.questions))] if gate.questions else []))
+    is_told = gate.questions and gate.status != "pass"
+    return below(said, detail, *([Text(listed(gate.questions))] if is_told else []))
 
 
 def _metrics(answer: CompareResponse, width: int) -> Table:
-    table = plain_table("metric", *map(short_id, answer.names), "change", "p", "n", "better", "worse")
+    table = plain_table("metric", *map(short_id, answer.names), "change", "p", "n", "up", "down")
+    table.columns[0].no_wrap, table.columns[0].min_width = True, LONGEST_METRIC
     for column in table.columns[1:]:
         column.justify = "right"
         column.no_wrap = True
