@@ -23,7 +23,7 @@ serve: $(VENV)/.server
 	$(BIN)/befund serve --corpus
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -55,7 +55,7 @@ def questions_with_answers() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("path", "body", "answer"), questions_with_answers(), ids=["/retrieve-eval", "/judge"])
 def test_the_answers_are_the_services(path: str, body: str, answer: str, service: str) -> None:
-    got = httpx.post(f"{service}{path}", json=json.loads(body), timeout=30)
+    got = httpx.post(f"{service}{path}", json=json.loads(body), timeout=120)
     assert contains(got.json(), json.loads(answer))
 
 

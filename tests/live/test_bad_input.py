@@ -51,7 +51,7 @@ def replaced(old: str, new: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def caller(service: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=service, timeout=30) as client:
+    with httpx.Client(base_url=service, timeout=120) as client:
         yield client
 
 

@@ -46,14 +46,14 @@ def data_dir(tmp_path: Path) -> str:
 
 
 def found(url: str) -> list[str]:
-    answer = httpx.post(f"{url}/retrieve-eval", json=REQUEST, timeout=30)
+    answer = httpx.post(f"{url}/retrieve-eval", json=REQUEST, timeout=120)
     assert answer.status_code == 200, answer.text
     ids: list[str] = answer.json()["per_question"][0]["retrieved"]
     return ids
 
 
 def problem(url: str) -> tuple[int, str]:
-    answer = httpx.post(f"{url}/retrieve-eval", json=REQUEST, timeout=30)
+    answer = httpx.post(f"{url}/retrieve-eval", json=REQUEST, timeout=120)
     return answer.status_code, answer.json()["type"]
 
 
@@ -65,7 +65,7 @@ def test_a_second_service_on_the_folder_is_refused_at_once_and_the_first_goes_on
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert second.returncode == 3
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 3
@@ -159,7 +159,7 @@ def test_the_command_measures_a_live_search(serve: Serve, data_dir: str, tmp_pat
     questions.write_text('{"id": "Q1", "question": "How long are webhooks retried?", "relevant": ["webhooks"]}\n')
     command = ["retrieve-eval", "--dataset", str(questions), "--collection", "corpus", "--k", "1", "--url", service.url]
     done = subprocess.run(
-        [sys.executable, "-m", "befund", *command], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "befund", *command], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "1 question: 1 measured" in done.stdout

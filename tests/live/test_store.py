@@ -48,7 +48,7 @@ class Storm:
         self._numbers = count()
 
     def write(self, kind: str) -> None:
-        with httpx.Client(base_url=self._url, timeout=30) as client:
+        with httpx.Client(base_url=self._url, timeout=120) as client:
             for number in self._numbers:
                 try:
                     self._write_one(client, kind, number)
@@ -97,7 +97,7 @@ def test_two_writers_of_one_run_never_mix(serve: Serve) -> None:
     url = serve().url
     with ThreadPoolExecutor(8) as pool:
         bodies = [measurement("same", f"m{i}", config={"prompt": i % 2}, metrics=["mrr"]) for i in range(24)]
-        answers = list(pool.map(lambda body: httpx.post(f"{url}/retrieve-eval", json=body, timeout=30), bodies))
+        answers = list(pool.map(lambda body: httpx.post(f"{url}/retrieve-eval", json=body, timeout=120), bodies))
     accepted = {i % 2 for i, answer in enumerate(answers) if answer.status_code == 200}
     refused = {i % 2 for i, answer in enumerate(answers) if answer.status_code == 409}
     assert (len(accepted), refused) == (1, {0, 1} - accepted)
@@ -110,7 +110,7 @@ def test_runs_begun_anew_by_several_at_once_are_one_of_theirs(serve: Serve) -> N
     url = serve().url
     bodies = [measurement("same", f"m{i}", config={"prompt": i}, replace_run=True) for i in range(12)]
     with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda body: httpx.post(f"{url}/retrieve-eval", json=body, timeout=30), bodies))
+        answers = list(pool.map(lambda body: httpx.post(f"{url}/retrieve-eval", json=body, timeout=120), bodies))
     assert {answer.status_code for answer in answers} == {200}
     run = httpx.get(f"{url}/runs/same").json()
     assert set(marks(url, "same")) == {f"m{run['config']['prompt']}"}
@@ -120,7 +120,7 @@ def fill(url: str) -> tuple[list[str], httpx.Response]:
     """Write runs until one is refused."""
     written: list[str] = []
     for number in range(2000):
-        answer = httpx.post(f"{url}/retrieve-eval", json=measurement(f"r{number}", f"m{number}"), timeout=30)
+        answer = httpx.post(f"{url}/retrieve-eval", json=measurement(f"r{number}", f"m{number}"), timeout=120)
         if answer.status_code != 200:
             return written, answer
         written.append(f"r{number}")
@@ -182,7 +182,7 @@ def start(data: Path) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "BEFUND_DATA_DIR": str(data)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
 
