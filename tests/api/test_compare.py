@@ -110,6 +110,25 @@ async def test_an_answer_the_candidate_lacks_keeps_the_gate_from_passing(stored:
     assert [gate["status"] for gate in found["gates"]] == ["inconclusive", "fail"]
 
 
+async def test_the_budget_of_answers(stored: httpx.AsyncClient) -> None:
+    for run, factor in (("main", 1), ("pr-42", 2)):
+        generation = {
+            "latency_ms": 100 * factor,
+            "usage": {"input_tokens": 90 * factor, "output_tokens": 10 * factor, "cost_usd": 0.25 * factor},
+        }
+        item = {"answer": "72 hours.", "context": [], "generation": generation}
+        items = [item | {"question_id": each} for each in ("Q1", "Q2")]
+        body = {"items": items, "judge": "rules", "dataset": "four", "run": run}
+        (await stored.post("/judge/batch", json=body)).raise_for_status()
+    gates = [{"metric": "tokens_per_question", "max_increase_percent": 100}, {"metric": "latency_ms", "max": 150}]
+    found = await compare(stored, runs(*gates))
+    assert [gate["status"] for gate in found["gates"]] == ["pass", "fail"]
+    twice = {"increase_percent": 100.0, "n": 2}
+    assert found["budget"]["tokens_per_question"] == {"baseline": 100.0, "candidate": 200.0, **twice}
+    assert found["budget"]["latency_ms"] == {"baseline": 100.0, "candidate": 200.0, **twice}
+    assert found["budget"]["cost_usd"] == {"baseline": 0.25, "candidate": 0.5, **twice}
+
+
 async def test_an_unknown_run_is_404(stored: httpx.AsyncClient) -> None:
     await refused(stored.post("/compare", json=runs(candidate={"run": "pr-43"})), 404, "unknown-run")
 

@@ -98,6 +98,9 @@ def test_a_rechunked_index_is_gated_against_the_old_one(here: Path, capsys: pyte
     assert (answer["gates"][0]["status"] == "fail") == (recall["delta"] < -0.05)
     assert "MAPPING_CHANGED" not in [each["code"] for each in answer["findings"]]
     assert (here / "report.html").stat().st_size > 10_000
+    tokens = answer["budget"]["tokens_per_question"]
+    assert tokens["n"] == 120
+    assert tokens["baseline"] > tokens["candidate"] > 0
 
 
 def test_old_answers_are_judged_anew_and_compared(two_runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

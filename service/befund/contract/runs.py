@@ -27,6 +27,7 @@ class RetrievalRecord(Response, frozen=True, kw_only=True):
         acl_leaks: Retrieved chunks that the question's role may not read.
         known_false_positives: Chunks known to be wrong that came back down to the largest k.
         duplicates: Chunks that came back more than once.
+        tokens: Tokens of each chunk of the ranking, after a live search; null where texts are not known.
     """
 
     ranking: list[Id | RankingEntry] | None
@@ -39,6 +40,7 @@ class RetrievalRecord(Response, frozen=True, kw_only=True):
     acl_leaks: list[str]
     known_false_positives: list[str]
     duplicates: list[str]
+    tokens: list[int] | None = None
 
 
 class RunRecord(Response, frozen=True, kw_only=True):

@@ -135,6 +135,7 @@ class StoredRetrieval(Struct, frozen=True, kw_only=True):
     acl_leaks: list[str]
     known_false_positives: list[str]
     duplicates: list[str]
+    tokens: list[int] | None = None
 
 
 class _Scored(Struct, frozen=True):

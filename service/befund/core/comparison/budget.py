@@ -1,20 +1,16 @@
 """What a question costs on either side: chunks before the generator, tokens, time, money."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 from befund.contract import BudgetPart
 from befund.core.comparison.names import BUDGET
 from befund.core.comparison.pairing import Mask, Paired
-from befund.core.comparison.side import Answered, Side
+from befund.core.comparison.side import Side
 from befund.core.metrics import Values
 
-_OF_ANSWERS: Mapping[str, Callable[[Answered], float | None]] = {
-    "tokens_per_question": lambda answered: answered.tokens,
-    "latency_ms": lambda answered: answered.latency_ms,
-    "cost_usd": lambda answered: answered.cost_usd,
-}
+Read = Callable[[Side, str], float | None]
 
 
 class Costs:
@@ -22,8 +18,9 @@ class Costs:
 
     def __init__(self, paired: Paired) -> None:
         self._paired = paired
-        self.before = {part: _values(paired.baseline, paired, part) for part in BUDGET}
-        self.after = {part: _values(paired.candidate, paired, part) for part in BUDGET}
+        reads = _reads(paired)
+        self.before = {part: _values(paired.baseline, paired, reads[part]) for part in BUDGET}
+        self.after = {part: _values(paired.candidate, paired, reads[part]) for part in BUDGET}
 
     def part(self, name: str, mask: Mask | None = None) -> BudgetPart:
         """Means over the shared questions where both sides know it."""
@@ -44,18 +41,43 @@ class Costs:
         return self._paired.shared & differs
 
 
-def _values(side: Side, paired: Paired, part: str) -> Values:
-    values = np.full(len(paired.ids), np.nan)
-    read = _OF_ANSWERS.get(part)
-    for place, question in enumerate(paired.ids):
-        value = _chunks(side, question) if read is None else None
-        if read is not None and question in side.answered:
-            value = read(side.answered[question])
-        if value is not None:
-            values[place] = value
-    return values
+def _reads(paired: Paired) -> dict[str, Read]:
+    """How each part is read; tokens are those of the retrieved chunks where both sides know them of any question."""
+    both = [question for question in paired.candidate.found if question in paired.baseline.found]
+    counted = any(_context_tokens(paired.baseline, each) and _context_tokens(paired.candidate, each) for each in both)
+    return {
+        "chunks_per_question": _chunks,
+        "tokens_per_question": _context_tokens if counted else _generator_tokens,
+        "latency_ms": _latency,
+        "cost_usd": _cost,
+    }
+
+
+def _values(side: Side, paired: Paired, read: Read) -> Values:
+    values = [read(side, question) for question in paired.ids]
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def _chunks(side: Side, question: str) -> float | None:
     found = side.found.get(question)
     return None if found is None or found.top is None else float(min(side.k, found.returned))
+
+
+def _context_tokens(side: Side, question: str) -> float | None:
+    found = side.found.get(question)
+    return None if found is None else found.tokens
+
+
+def _generator_tokens(side: Side, question: str) -> float | None:
+    answered = side.answered.get(question)
+    return None if answered is None else answered.tokens
+
+
+def _latency(side: Side, question: str) -> float | None:
+    answered = side.answered.get(question)
+    return None if answered is None else answered.latency_ms
+
+
+def _cost(side: Side, question: str) -> float | None:
+    answered = side.answered.get(question)
+    return None if answered is None else answered.cost_usd

@@ -69,7 +69,7 @@ def side_of_run(run: Run, records: Sequence[Record], edition: Edition, wanted: W
         measured = msgspec.structs.replace(measured, level=wanted.level)
     cutoffs = _cutoffs(records)
     k = wanted.k or max(cutoffs, default=max(DEFAULT_CUTOFFS))
-    builder = _Builder(measured, keep=max(k, wanted.largest, *cutoffs, 0))
+    builder = _Builder(measured, k=k, keep=max(k, wanted.largest, *cutoffs, 0))
     for record in records:
         if record.part == RETRIEVAL:
             builder.add_record(record.question_id, _RETRIEVAL.decode(record.json))
@@ -121,7 +121,7 @@ def side_of_rankings(
     measured = Measured(level=wanted.level or "chunk")
     cutoffs = [] if wanted.k is not None else list(DEFAULT_CUTOFFS)
     k = wanted.k or max(DEFAULT_CUTOFFS)
-    builder = _Builder(measured, keep=max(k, wanted.largest, *cutoffs))
+    builder = _Builder(measured, k=k, keep=max(k, wanted.largest, *cutoffs))
     dataset = edition.dataset()
     mapping = read_mapping(dataset)
     for question, grades in read_questions(dataset.questions):
@@ -154,14 +154,15 @@ def side_of_rankings(
 
 
 class _Builder:
-    """Collects what is known, question by question; of rankings the first `keep` are kept."""
+    """Collects what is known, question by question; `k` is the own cutoff, of rankings the first `keep` are kept."""
 
-    def __init__(self, measured: Measured, *, keep: int) -> None:
+    def __init__(self, measured: Measured, *, k: int, keep: int) -> None:
         self.ranked = Ranked(measured)
         self.found: dict[str, Found] = {}
         self.answered: dict[str, Answered] = {}
         self.names_roles = False
         self.longest = 0
+        self._k = k
         self._keep = keep
 
     def add_record(self, question: str, record: RetrievalRecord) -> None:
@@ -172,7 +173,9 @@ class _Builder:
             ranking = Retrieved([entry if isinstance(entry, str) else entry.id for entry in entries])
             if not self.names_roles:
                 self.names_roles = any(not isinstance(entry, str) and entry.roles is not None for entry in entries)
-        known = Found(NO_ROW, None, 0, record.excluded, bool(record.acl_leaks), bool(record.known_false_positives))
+        tokens = None if record.tokens is None else sum(record.tokens[: self._k])
+        leaks, false_positives = bool(record.acl_leaks), bool(record.known_false_positives)
+        known = Found(NO_ROW, None, 0, record.excluded, leaks, false_positives, tokens)
         self.add(question, ranking, Gold(record.relevant, record.evidence), known)
 
     def add(self, question: str, ranking: Retrieved | None, gold: Gold, known: Found) -> None:

@@ -45,6 +45,7 @@ class Found(Struct, frozen=True, gc=False):
         top: The ranking down to the largest cutoff that is compared; None where there was none.
         returned: How many chunks the whole ranking has.
         excluded: Why it is not scored.
+        tokens: Of the chunks down to the side's own cutoff; None where not known.
         leaks: Whether its role got chunks that it may not read.
         false_positives: Whether known false positives came back.
     """
@@ -55,6 +56,7 @@ class Found(Struct, frozen=True, gc=False):
     excluded: Exclusion | None
     leaks: bool
     false_positives: bool
+    tokens: int | None = None
 
 
 class Scored(Struct, frozen=True, gc=False):
