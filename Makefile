@@ -39,6 +39,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/live_search.py
 	$(BIN)/python bench/judge.py
 	$(BIN)/python bench/compare.py
+	$(BIN)/python bench/monitors.py
+	$(BIN)/python bench/lines.py
 
 live: $(VENV)/.live
 	$(VENV)/live/bin/python bench/real_model.py

@@ -22,6 +22,9 @@ from befund.contract import (
     JobAnswer,
     JudgeBatchResponse,
     Judgment,
+    MonitorAnswer,
+    MonitorEntries,
+    MonitorList,
     Readiness,
     RetrievalOptions,
     RetrieveEvalResponse,
@@ -30,11 +33,12 @@ from befund.contract import (
     RunList,
     RunRejudged,
 )
-from befund_client import _comparing, _documents, _judging, _requests
+from befund_client import _comparing, _documents, _judging, _monitors, _requests
 from befund_client._comparing import CompareKeywords, RejudgeKeywords, SideLike
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._judging import CalibrateKeywords, CalibrationItemLike, ItemLike, JudgeBatchKeywords, JudgeKeywords
+from befund_client._monitors import TimeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
 
@@ -224,6 +228,35 @@ class Client:
             options: `judge`, `questions` and the others of `befund.contract.RejudgeRequest`.
         """
         return self._carry_out(_comparing.rejudge_call(name, target, **options))
+
+    def monitors(self) -> MonitorList:
+        """Every monitor."""
+        return self._carry_out(_monitors.monitors_call())
+
+    def monitor(self, name: str, *, step: int | None = None, **time: Unpack[TimeKeywords]) -> MonitorAnswer:
+        """A time of a monitor in figures; `judge(..., monitor="prod")` appends to it.
+
+        Args:
+            name: The monitor.
+            step: Seconds of the windows it is to be cut into.
+            time: `since` and `until`, or `window` in seconds; by default the last day.
+
+        Raises:
+            NotFoundError: There is no such monitor.
+            ProblemError, TransportError, ResponseError: As `retrieve_eval`.
+            ValueError: A time has no offset.
+        """
+        return self._carry_out(_monitors.monitor_call(name, step, **time))
+
+    def monitor_entries(
+        self, name: str, *, limit: int = 50, cursor: str | None = None, **time: Unpack[TimeKeywords]
+    ) -> MonitorEntries:
+        """A page of the answers of a monitor, the newest first; `cursor` is `next` of the page before."""
+        return self._carry_out(_monitors.monitor_entries_call(name, limit, cursor, **time))
+
+    def delete_monitor(self, name: str) -> None:
+        """Delete a monitor with all of its answers."""
+        self._carry_out(_monitors.delete_monitor_call(name))
 
     def ingest(
         self,
@@ -417,6 +450,24 @@ class AsyncClient:
     async def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
         """Judge the stored answers of a run anew, into another run; see `Client.rejudge_run`."""
         return await self._carry_out(_comparing.rejudge_call(name, target, **options))
+
+    async def monitors(self) -> MonitorList:
+        """Every monitor."""
+        return await self._carry_out(_monitors.monitors_call())
+
+    async def monitor(self, name: str, *, step: int | None = None, **time: Unpack[TimeKeywords]) -> MonitorAnswer:
+        """A time of a monitor in figures; see `Client.monitor`."""
+        return await self._carry_out(_monitors.monitor_call(name, step, **time))
+
+    async def monitor_entries(
+        self, name: str, *, limit: int = 50, cursor: str | None = None, **time: Unpack[TimeKeywords]
+    ) -> MonitorEntries:
+        """A page of the answers of a monitor, the newest first; `cursor` is `next` of the page before."""
+        return await self._carry_out(_monitors.monitor_entries_call(name, limit, cursor, **time))
+
+    async def delete_monitor(self, name: str) -> None:
+        """Delete a monitor with all of its answers."""
+        await self._carry_out(_monitors.delete_monitor_call(name))
 
     async def ingest(
         self,

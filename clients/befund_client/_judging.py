@@ -32,16 +32,19 @@ class JudgeKeywords(TypedDict, total=False):
     judge: str
     votes: int
     use_cache: bool
+    force_verdict: bool
     dataset: str | None
     run: str | None
     replace_run: bool
+    monitor: str | None
     config: Mapping[str, Any] | None
 
 
 class JudgeBatchKeywords(JudgeKeywords, total=False):
-    """The same for many answers, and what they may cost together in US dollars."""
+    """The same for many answers, what they may cost together in US dollars, and whether a known answer goes along."""
 
     max_cost_usd: float | None
+    canary: bool
 
 
 class CalibrateKeywords(TypedDict, total=False):
@@ -50,6 +53,7 @@ class CalibrateKeywords(TypedDict, total=False):
     judge: str
     votes: int
     use_cache: bool
+    force_verdict: bool
     dataset: str | None
     confidence: float
     seed: int

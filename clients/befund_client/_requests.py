@@ -96,12 +96,14 @@ def put_dataset_call(name: str, dataset: GivenDataset) -> Call[DatasetPut]:
     given = dataset.value if isinstance(dataset, Loaded) else dataset
     content = msgspec.json.encode(dict(given) if isinstance(given, Mapping) else given)
     read = msgspec.json.Decoder(DatasetPut).decode
-    return Call(method="PUT", path=_path("datasets", name), content=content, read=read, accepted=frozenset({200, 201}))
+    return Call(
+        method="PUT", path=path_of("datasets", name), content=content, read=read, accepted=frozenset({200, 201})
+    )
 
 
 def dataset_call(reference: str) -> Call[Dataset]:
     """GET /datasets/{name}."""
-    return Call(method="GET", path=_path("datasets", reference), read=msgspec.json.Decoder(Dataset).decode)
+    return Call(method="GET", path=path_of("datasets", reference), read=msgspec.json.Decoder(Dataset).decode)
 
 
 def datasets_call() -> Call[DatasetList]:
@@ -112,7 +114,7 @@ def datasets_call() -> Call[DatasetList]:
 def delete_dataset_call(reference: str) -> Call[DatasetDeleted]:
     """DELETE /datasets/{name}."""
     read = msgspec.json.Decoder(DatasetDeleted).decode
-    return Call(method="DELETE", path=_path("datasets", reference), read=read)
+    return Call(method="DELETE", path=path_of("datasets", reference), read=read)
 
 
 def runs_call(limit: int, cursor: str | None) -> Call[RunList]:
@@ -122,31 +124,31 @@ def runs_call(limit: int, cursor: str | None) -> Call[RunList]:
 
 def run_call(name: str, limit: int, cursor: str | None) -> Call[RunAnswer]:
     """GET /runs/{name}."""
-    path = _path("runs", name) + _page(limit, cursor)
+    path = path_of("runs", name) + _page(limit, cursor)
     return Call(method="GET", path=path, read=msgspec.json.Decoder(RunAnswer).decode)
 
 
 def delete_run_call(name: str) -> Call[None]:
     """DELETE /runs/{name}."""
-    return Call(method="DELETE", path=_path("runs", name), read=_nothing, accepted=frozenset({204}))
+    return Call(method="DELETE", path=path_of("runs", name), read=nothing, accepted=frozenset({204}))
 
 
 def delete_question_call(run: str, question_id: str) -> Call[None]:
     """DELETE /runs/{name}/questions/{id}."""
-    path = _path("runs", run, "questions", question_id)
-    return Call(method="DELETE", path=path, read=_nothing, accepted=frozenset({204}))
+    path = path_of("runs", run, "questions", question_id)
+    return Call(method="DELETE", path=path, read=nothing, accepted=frozenset({204}))
 
 
 def export_run_call(name: str) -> Call[bytes]:
     """GET /runs/{name}/bundle."""
-    return Call(method="GET", path=_path("runs", name, "bundle"), read=bytes)
+    return Call(method="GET", path=path_of("runs", name, "bundle"), read=bytes)
 
 
 def import_run_call(name: str, bundle: bytes, *, replace_run: bool) -> Call[RunImported]:
     """PUT /runs/{name}/bundle."""
     return Call(
         method="PUT",
-        path=_path("runs", name, "bundle") + ("?replace_run=true" if replace_run else ""),
+        path=path_of("runs", name, "bundle") + ("?replace_run=true" if replace_run else ""),
         content=bundle,
         media_type="application/x-ndjson",
         read=msgspec.json.Decoder(RunImported).decode,
@@ -169,7 +171,7 @@ def ready_call() -> Call[Readiness]:
     return Call(method="GET", path="/readyz", read=decoder.decode, accepted=frozenset({200, 503}))
 
 
-def _path(*steps: str) -> str:
+def path_of(*steps: str) -> str:
     """Write a path; what a step holds is encoded, dots too, since `..` would lead elsewhere."""
     return "".join("/" + quote(step, safe="@:").replace(".", "%2E") for step in steps)
 
@@ -178,7 +180,7 @@ def _page(limit: int, cursor: str | None) -> str:
     return "?" + urlencode({"limit": limit} | ({} if cursor is None else {"cursor": cursor}))
 
 
-def _nothing(body: bytes) -> None:
+def nothing(body: bytes) -> None:
     """There is nothing to read."""
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from time import perf_counter, time
 from typing import Any
 from uuid import uuid4
@@ -36,6 +37,7 @@ from befund.api.jobs import Ending, JobController
 from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
+from befund.api.monitors import MonitorController
 from befund.api.problems import exception_handlers
 from befund.api.rejudge import RejudgeController
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
@@ -53,7 +55,9 @@ from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
 from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
 from befund.usecases.judge import Judging
-from befund.usecases.runs import Runs, prune, prune_daily
+from befund.usecases.monitors import Monitoring
+from befund.usecases.retention import Retention
+from befund.usecases.runs import Runs
 from befund.usecases.search import SearchParts
 
 EVALUATIONS_AT_ONCE = 2
@@ -102,6 +106,7 @@ def create_app(
     ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
     jobs: Jobs
+    retention = Retention(store, settings.retention_days, settings.monitor_entries, time)
     ending = Ending()
     asked = (Check("store", store.ask), *([Check("index", live_search.ready)] if checks is None else checks))
 
@@ -114,12 +119,12 @@ def create_app(
         background: list[asyncio.Task[None]] = []
         await store.open()
         rules = RulesJudge()
-        bench = build_judges(settings.judges, rules=rules, cache=MemoryCache(), meter=metrics.judges)
-        judging = Judging(bench, store, settings.store_content, clock, new_id)
-        jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
-        runner = JobRunner(
-            jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry).of_job
+        bench = build_judges(
+            settings.judges, rules=rules, forced_rules=rules.forced(), cache=MemoryCache(), meter=metrics.judges
         )
+        judging = Judging(bench, store, settings.store_content, clock, new_id, metrics.judges.canary)
+        jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
+        runner = JobRunner(jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry))
         try:
             live_search.open()
             await datasets.put_bundled()
@@ -130,7 +135,7 @@ def create_app(
                 asyncio.create_task(prune_jobs(store.jobs, clock=time)),
                 asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
             ]
-            async with _retention(store, settings.retention_days):
+            async with _within_bounds(retention):
                 yield
         finally:
             for task in (bringing, loading, *background):
@@ -171,6 +176,7 @@ def create_app(
             JudgeController,
             RejudgeController,
             JobController,
+            MonitorController,
             documents,
             whole_evaluations,
             *routes,
@@ -181,6 +187,7 @@ def create_app(
             "parts": _given(lambda: live_search.parts),
             "datasets": _given(lambda: datasets),
             "runs": _given(lambda: Runs(store, settings.store_content)),
+            "monitoring": _given(lambda: Monitoring(store, lambda: datetime.now(UTC))),
             "workers": _given(lambda: workers),
             "comparison": _given(
                 lambda: Comparison(
@@ -316,13 +323,10 @@ async def check_store(store: Store) -> None:
 
 
 @asynccontextmanager
-async def _retention(store: Store, days: int | None) -> AsyncIterator[None]:
-    """Delete old runs now and every day; none where runs are kept for ever."""
-    if days is None:
-        yield
-        return
-    await prune(store, days=days, now=time())
-    task = asyncio.create_task(prune_daily(store, days=days, clock=time))
+async def _within_bounds(retention: Retention) -> AsyncIterator[None]:
+    """Delete what is too old or too much, now and every hour."""
+    await retention.prune()
+    task = asyncio.create_task(retention.prune_hourly())
     try:
         yield
     finally:

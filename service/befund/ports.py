@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Raw, Struct
 from numpy.typing import NDArray
 
 from befund.contract import JobState, JudgeCalibration, Usage
@@ -13,6 +13,7 @@ from befund.core.datasets import Edition, Selection, StoredVersion
 from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
 from befund.core.judged import Judged
 from befund.core.judging import Item
+from befund.core.monitors import Entry, Group, KeptEntry, Monitor, Period
 from befund.core.runs import Identity, Record, Run
 
 CallOutcome = Literal[
@@ -263,6 +264,11 @@ class Store(Protocol):
         """Its jobs."""
         ...
 
+    @property
+    def monitors(self) -> "Monitors":
+        """Its monitors."""
+        ...
+
     async def open(self) -> None:
         """Make ready: connect, bring the tables up to date."""
         ...
@@ -359,6 +365,54 @@ class Store(Protocol):
         ...
 
 
+class EntryPage(Struct, frozen=True):
+    """Some entries of a monitor, and the cursor of the next page; None on the last."""
+
+    entries: list[KeptEntry]
+    next: str | None
+
+
+class Monitors(Protocol):
+    """Judgments of online traffic by name and time. What a call wrote is safe when the call returns.
+
+    Every method raises DependencyError `store-unavailable` where the store does not answer; those that name a monitor
+    NotFoundError `unknown-monitor` where there is none.
+    """
+
+    async def append(self, name: str, entries: Sequence[Entry], *, answered: Answered | None = None) -> None:
+        """Append entries to a monitor, which is made if it does not exist, and remember the answer: all, or nothing.
+
+        Raises:
+            ContradictionError: `too-many-monitors`.
+            ConflictError: `answered-meanwhile`.
+        """
+        ...
+
+    async def every(self) -> list[Monitor]:
+        """Every monitor, by name."""
+        ...
+
+    async def one(self, name: str) -> Monitor:
+        """One monitor."""
+        ...
+
+    async def groups(self, name: str, period: Period) -> list[Group]:
+        """The entries of a period, counted by window and shape."""
+        ...
+
+    async def entries(self, name: str, period: Period, *, limit: int, before: str | None = None) -> EntryPage:
+        """A page of the entries of a period, the newest first."""
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Delete a monitor and its entries."""
+        ...
+
+    async def prune(self, *, before: datetime | None, most: int) -> int:
+        """Delete entries that are older, and the oldest of monitors that hold more; how many these were."""
+        ...
+
+
 class NewJob(Struct, frozen=True, kw_only=True):
     """A job to be stored; `key` and `request` (a hash) tell a repetition of what the caller sent before."""
 
@@ -367,7 +421,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
     key: str | None
     request: str
     about: JobAbout
-    items: Sequence[bytes]
+    items: Sequence[Raw]
 
 
 class JobQueue(Protocol):
@@ -389,8 +443,8 @@ class JobQueue(Protocol):
         """One job."""
         ...
 
-    async def items(self, job_id: str) -> list[JobItem]:
-        """Its answers, in order, with what is known of them."""
+    async def items(self, job_id: str, *, first: int = 0, most: int | None = None) -> list[JobItem]:
+        """Its answers from the `first` place on, in order, `most` of them, with what is known of them."""
         ...
 
     async def take(self, owner: str) -> Job | None:
@@ -436,6 +490,11 @@ class Judge(Protocol):
         ...
 
     @property
+    def models(self) -> Sequence[str]:
+        """Every model it may ask; none for rules, several for a jury or a cascade."""
+        ...
+
+    @property
     def rubric(self) -> str | None:
         """The version of its rubric; None for rules."""
         ...
@@ -477,11 +536,15 @@ class Judge(Protocol):
 class Judges(Protocol):
     """Every configured judge."""
 
-    def named(self, name: str) -> Judge:
+    def named(self, name: str, *, forced: bool = False) -> Judge:
         """The judge of this name; `default` is the one that judges where a request names none.
 
+        Args:
+            name: Its name.
+            forced: Whether that one of it is meant that decides where it would abstain.
+
         Raises:
-            ContradictionError: `unknown-judge`.
+            ContradictionError: `unknown-judge`; `cannot-force`, of one that decides for itself when it abstains.
         """
         ...
 

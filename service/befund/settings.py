@@ -89,7 +89,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         data_dir: Folder of everything the service keeps, made when it is needed.
         database_url: Where runs and data sets are kept, instead of a SQLite file in `data_dir`.
         store_content: Whether texts are kept (`full`), or ids, gold and figures alone (`ids`).
-        retention_days: Days after its last write until a run is deleted; None keeps runs for ever.
+        retention_days: Days until a run is deleted after its last write, an answer in a monitor after it was judged;
+            None keeps them for ever.
+        monitor_entries: How many answers a monitor keeps; the oldest make room.
         metrics_runs: Runs whose retrieval metrics are shown to Prometheus.
         chroma_url: A Chroma server that holds the index, instead of a folder in `data_dir`.
         embedder: Model of an embedding endpoint, instead of the static vectors that need none.
@@ -112,6 +114,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     database_url: str | None = None
     store_content: Content = "full"
     retention_days: int | None = None
+    monitor_entries: int = 1_000_000
     metrics_runs: tuple[str, ...] = ("main",)
     chroma_url: str | None = None
     embedder: str | None = None
@@ -267,6 +270,12 @@ def _parse_days(text: str) -> int | None:
     return int(text)
 
 
+def _parse_entries(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,8}", text) or int(text) < 1:
+        raise ValueError("a whole number of answers, from 1 to 99999999")
+    return int(text)
+
+
 def _parse_folder(text: str) -> Path:
     if not text or "\0" in text:
         raise ValueError("the path of a folder")
@@ -330,6 +339,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "database_url": _parse_database_url,
     "store_content": _parse_choice(Content),
     "retention_days": _parse_days,
+    "monitor_entries": _parse_entries,
     "metrics_runs": _parse_names,
     "chroma_url": lambda text: _parse_url(text) if text else None,
     "embedder": lambda text: text or None,

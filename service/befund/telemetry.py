@@ -34,9 +34,10 @@ from befund.contract import (
     RetrieveTimings,
     Verdict,
 )
-from befund.core.configured import RULES, Judges, ModelJudge
+from befund.core.configured import RULES, Judges
 from befund.core.jobs import JobCounts
 from befund.core.judge_tasks import ACL_LEAK, Outcome
+from befund.core.judged_tally import Mark
 from befund.core.runs import Figures
 from befund.core.voting import DIMENSIONS
 from befund.judge_metrics import JudgeMetrics
@@ -53,7 +54,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 """Litestar adds the charset to every text."""
 
-VERDICTS = ("true", "false", "abstained", "not_evaluable", "failed")
+VERDICTS = get_args(Mark)
 NO_VERDICT = "none"
 """Stands for the verdict of a comparison without gates."""
 LOGGED_ONE_BY_ONE = 100
@@ -142,7 +143,7 @@ class Metrics:
         build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
         build_info.labels(version).set(1)
         judges = judges or Judges()
-        self.judges = JudgeMetrics(self.registry, [judge for judge in judges.every if isinstance(judge, ModelJudge)])
+        self.judges = JudgeMetrics(self.registry, judges)
         self._start_at_zero(routes, (ANONYMOUS, *callers), (RULES, *(judge.name for judge in judges.every)))
 
     def http_request(self, *, route: str, method: str, status: int, caller: str, seconds: float) -> None:
@@ -244,31 +245,50 @@ class Telemetry(Struct, frozen=True):
         outcomes: Sequence[Outcome],
         *,
         judge: str | None,
-        run: str | None,
+        kept: Mapping[str, str | None],
         caller: str,
         request: Mapping[str, object],
+        of: int | None = None,
     ) -> None:
         """Count judged answers and log them: a line each, or one for all where they are many.
 
         Args:
             outcomes: What came of the answers.
             judge: Who judged; None where there is no such judge.
-            run: Where they are kept.
+            kept: Names of the run and the monitor they are kept in.
             caller: Who asked.
             request: What identifies the request: its id, trace and endpoint.
+            of: How many the request has, where these are not all; `many_judged` is then for whoever has all of them.
         """
         for outcome in outcomes:
             if outcome.judgment is None and judge is not None:
                 self.metrics.not_judged(judge, caller=caller)
             elif outcome.judgment is not None:
                 self.metrics.judged(outcome.judgment, caller=caller)
-        log = structlog.get_logger().info
-        if self.log_questions == "all" or len(outcomes) <= LOGGED_ONE_BY_ONE:
+        if self._logs_each(len(outcomes) if of is None else of):
             for outcome in outcomes:
-                log("evaluated", **request, run=run, **_outcome_fields(outcome))
-        else:
+                structlog.get_logger().info("evaluated", **request, **kept, **_outcome_fields(outcome))
+        elif of is None:
             failed = sum(outcome.judgment is None for outcome in outcomes)
-            log("evaluated", **request, run=run, judge=judge, questions=len(outcomes), failed=failed)
+            self.many_judged(len(outcomes), failed, judge=judge, kept=kept, request=request)
+
+    def many_judged(
+        self,
+        answers: int,
+        failed: int,
+        *,
+        judge: str | None,
+        kept: Mapping[str, str | None],
+        request: Mapping[str, object],
+        of: int | None = None,
+    ) -> None:
+        """Log one line for answers that are too many for a line each; the arguments are those of `judged`."""
+        if not self._logs_each(answers if of is None else of):
+            log = structlog.get_logger().info
+            log("evaluated", **request, **kept, judge=judge, questions=answers, failed=failed)
+
+    def _logs_each(self, answers: int) -> bool:
+        return self.log_questions == "all" or answers <= LOGGED_ONE_BY_ONE
 
     def compared(self, answer: CompareResponse, *, request: Mapping[str, object], latency_ms: float) -> None:
         """Count a comparison and log what it decided."""

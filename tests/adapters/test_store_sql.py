@@ -12,9 +12,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from befund.adapters import store_sql
 from befund.adapters.store_sql import SqlStore
 from befund.adapters.tables import metadata
+from befund.adapters.versions_sql import PORTION
 from befund.core.datasets import Edition, edition_of
 from befund.core.errors import ConflictError, DependencyError, NotFoundError
 from befund.core.retrieval.envelope import LazyDataset
@@ -292,7 +292,7 @@ async def test_records_are_paged_in_the_order_of_the_data_set(store: SqlStore) -
 
 
 async def test_more_records_than_a_statement_takes(store: SqlStore) -> None:
-    many = edition(*(f"Q{i}" for i in range(2 * store_sql.PORTION + 1)))
+    many = edition(*(f"Q{i}" for i in range(2 * PORTION + 1)))
     await store.put_dataset("many", many)
     await store.write_run(write("main", many, edition=None))
     assert (await store.run("main")).questions == 1001

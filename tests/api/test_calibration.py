@@ -51,6 +51,8 @@ async def test_it_rides_along_on_every_verdict_from_then_on(kept: httpx.AsyncCli
         "sensitivity": 1.0,
         "specificity": 1.0,
         "n": 2,
+        "positives": 1,
+        "negatives": 1,
     }
 
 

@@ -5,6 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
+from befund.usecases.jobs import PORTION
+
 from .test_datasets import refused
 from .test_judge import SAID, item
 
@@ -124,3 +126,29 @@ async def test_jobs_are_counted(kept: httpx.AsyncClient) -> None:
     for state in ("queued", "running", "done", "failed", "cancelled"):
         assert f'befund_jobs{{state="{state}"}} 0.0' in counted
     assert "befund_queue_oldest_job_age_seconds 0.0" in counted
+
+
+async def test_portions_make_no_difference(kept: httpx.AsyncClient) -> None:
+    answers = [{"question_id": f"Q{i:03}", "answer": ""} for i in range(1, PORTION + 11)]
+    again = {"question_id": "Q001", "answer": ""}
+    place = await submit(kept, *answers, again, item(answer=1), dataset="teralune", run="main")
+    results = (await finished(kept, place))["result"]["results"]
+    assert [result["index"] for result in results] == list(range(PORTION + 12))
+    assert all(result["judgment"] for result in results[:-2])
+    twice, malformed = (result["problem"] for result in results[-2:])
+    assert (twice["type"], malformed["type"]) == ("/problems/question-twice", "/problems/malformed-request")
+    assert twice["errors"][0]["pointer"] == f"/items/{PORTION + 10}/question_id"
+    assert malformed["errors"][0]["pointer"] == f"/items/{PORTION + 11}/answer"
+
+
+async def test_a_job_logs_a_line_an_answer_or_one_for_all(
+    kept: httpx.AsyncClient, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    small = await submit(kept, item(answer=""), item(answer=1))
+    await finished(kept, small)
+    large = await submit(kept, *[item(answer="")] * 101, item(answer=1))
+    await finished(kept, large)
+    lines = [line for line in logged() if line["event"] == "evaluated"]
+    few, (whole,) = [[line for line in lines if line["job"] == place[6:]] for place in (small, large)]
+    assert [line.get("problem") for line in few] == [None, "malformed-request"]
+    assert (whole["questions"], whole["failed"], whole["judge"]) == (102, 1, "rules")

@@ -1,4 +1,5 @@
 import json
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
@@ -70,6 +71,36 @@ async def test_lines_are_answers_too(kept: httpx.AsyncClient) -> None:
     lines = "\n".join(json.dumps(each) for each in (item(), item(answer="48 hours"))) + "\n\n"
     answer = await kept.post("/judge/batch?judge=rules&votes=1", content=lines, headers=NDJSON)
     assert [result["judgment"]["correct"] for result in answer.json()["results"]] == [True, False]
+
+
+async def test_lines_may_be_cut_anywhere_on_their_way(kept: httpx.AsyncClient) -> None:
+    body = b"\n".join(json.dumps(each).encode() for each in (item(), item(answer="48 hours")))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), 7):
+            yield body[start : start + 7]
+
+    answer = await kept.post("/judge/batch", content=pieces(), headers=NDJSON)
+    assert [result["judgment"]["correct"] for result in answer.json()["results"]] == [True, False]
+
+
+async def test_too_many_lines_are_refused_before_all_have_come(kept: httpx.AsyncClient) -> None:
+    sent = 0
+
+    async def pieces() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1
+            yield b"{}\n" * 100
+
+    await refused(kept.post("/judge/batch", content=pieces(), headers=NDJSON), 422, "too-many-items")
+    assert sent == 101
+
+
+async def test_lines_over_the_limit_are_413(serve_kept: Callable[..., Any]) -> None:
+    client = await serve_kept(max_body_bytes=100)
+    content = b'{"answer": "' + b"x" * 100 + b'"}'
+    await refused(client.post("/judge/batch", content=content, headers=NDJSON), 413, "body-too-large")
 
 
 async def test_a_line_that_is_no_json_fails_alone(kept: httpx.AsyncClient) -> None:

@@ -316,6 +316,10 @@ def test_both_clients_have_the_same_verbs() -> None:
             "start_judging",
             "job",
             "cancel_job",
+            "monitors",
+            "monitor",
+            "monitor_entries",
+            "delete_monitor",
         }
     )
 

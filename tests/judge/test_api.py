@@ -56,6 +56,17 @@ def speak_to(app: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://befund")
 
 
+@pytest.mark.parametrize("path", ["/judge", "/judge/batch"])
+async def test_a_model_cannot_be_forced(client: httpx.AsyncClient, endpoint: FakeEndpoint, path: str) -> None:
+    body = ITEM if path == "/judge" else {"items": [ITEM | {"judge": "rules"}]}
+    answer = await client.post(path, json=body | {"force_verdict": True})
+    problem = answer.json()
+    assert (answer.status_code, problem["type"]) == (422, "/problems/cannot-force")
+    assert problem["errors"][0]["pointer"] == "/force_verdict"
+    assert "'openai'" in problem["detail"]
+    assert endpoint.asked == []
+
+
 async def judge(client: httpx.AsyncClient, **changes: Any) -> httpx.Response:
     return await client.post("/judge", json=ITEM | changes)
 

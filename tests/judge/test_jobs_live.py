@@ -55,7 +55,7 @@ async def test_kill_9_in_the_middle_loses_nothing_and_asks_nothing_finished_agai
 
     endpoint.usually = stops_in_the_middle
     first = serve(**settings)
-    body = {"items": [item(place) for place in range(ITEMS)]}
+    body = {"items": [item(place) for place in range(ITEMS)], "monitor": "prod"}
     async with httpx.AsyncClient(base_url=first.url, timeout=60) as client:
         answer = await client.post("/judge/batch", json=body)
     assert answer.status_code == 202
@@ -71,10 +71,12 @@ async def test_kill_9_in_the_middle_loses_nothing_and_asks_nothing_finished_agai
     async with httpx.AsyncClient(base_url=second.url, timeout=120) as client:
         told = (await client.get(f"{answer.headers['location']}/events")).text
         job = (await client.get(answer.headers["location"])).json()
+        monitor = (await client.get("/monitors/prod")).json()
     assert '"state":"done"' in told
     assert (job["state"], job["done"], job["failed"]) == ("done", ITEMS, 0)
     assert [result["index"] for result in job["result"]["results"]] == list(range(ITEMS))
     assert all(result["judgment"]["correct"] for result in job["result"]["results"])
+    assert (monitor["answers"], monitor["rates"]["correct"]["n"]) == (ITEMS, ITEMS)
     times = Counter(asked.data["question"] for asked in endpoint.asked)
     assert {times[question(place)] for place in finished} == {1}
     assert len(times) == ITEMS

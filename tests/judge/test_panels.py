@@ -28,6 +28,7 @@ class Rules:
 
     name = "rules"
     model = None
+    models = ()
     rubric = None
     fingerprint = "sha256:rules"
     concurrency = 4
@@ -56,7 +57,9 @@ async def build(endpoint: FakeEndpoint, counts: Counts) -> AsyncIterator[Build]:
         def built(*judges: Any, rules: Observation = UNSURE) -> JudgesBench:
             models = [ModelJudge(name=name, model=name, url=endpoint.url, backoff_seconds=0.0) for name in ("a", "b")]
             configured = Judges("a", (*models, *judges))
-            bench = build_judges(configured, rules=Rules(rules), cache=MemoryCache(), meter=counts)
+            bench = build_judges(
+                configured, rules=Rules(rules), forced_rules=Rules(rules), cache=MemoryCache(), meter=counts
+            )
             stack.push_async_callback(bench.close)
             return bench
 
@@ -164,3 +167,13 @@ async def test_fewer_votes_than_asked_for_are_no_verdict(make: Make, endpoint: F
     endpoint.usually = in_order(says(), says(), error(401))
     with pytest.raises(JudgeUnusableError):
         await judge_by_votes(make(concurrency=1), ITEM, votes=3)
+
+
+async def test_a_panel_tells_every_model_it_may_ask(build: Build) -> None:
+    bench = build(Jury("panel", ["a", "b"]), Cascade("careful", ["rules", "panel", "a"]))
+    assert [list(bench.named(name).models) for name in ("rules", "a", "panel", "careful")] == [
+        [],
+        ["a"],
+        ["a", "b"],
+        ["a", "b"],
+    ]

@@ -187,6 +187,7 @@ def test_seconds_are_whole_and_positive(value: str) -> None:
         ("STORE_CONTENT", "IDS", "store_content", "ids"),
         ("RETENTION_DAYS", "30", "retention_days", 30),
         ("RETENTION_DAYS", "", "retention_days", None),
+        ("MONITOR_ENTRIES", "5000", "monitor_entries", 5000),
         ("METRICS_RUNS", "main, nightly", "metrics_runs", ("main", "nightly")),
         ("METRICS_RUNS", "", "metrics_runs", ()),
     ],

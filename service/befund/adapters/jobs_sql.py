@@ -1,7 +1,7 @@
 """Jobs in a SQL database: a lease table, which any number of processes may work on."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -9,6 +9,7 @@ from sqlalchemy import Row, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from befund.adapters.database import Database
+from befund.adapters.moments import microseconds_in, moment_of, stored_moment
 from befund.adapters.tables import job_items, jobs
 from befund.contract import JobState
 from befund.core.errors import ContradictionError, NotFoundError
@@ -65,7 +66,7 @@ class SqlJobs:
             for start in range(0, len(new.items), PORTION):
                 part = enumerate(new.items[start : start + PORTION], start=start)
                 await connection.execute(
-                    insert(job_items), [{"job_id": new.id, "place": place, "item": item} for place, item in part]
+                    insert(job_items), [{"job_id": new.id, "place": place, "item": bytes(item)} for place, item in part]
                 )
             return _job(row)
 
@@ -76,10 +77,11 @@ class SqlJobs:
             raise _unknown(job_id)
         return _job(row)
 
-    async def items(self, job_id: str) -> list[JobItem]:
+    async def items(self, job_id: str, *, first: int = 0, most: int | None = None) -> list[JobItem]:
         query = select(job_items.c.place, job_items.c.item, job_items.c.result)
+        wanted = query.where(job_items.c.job_id == job_id, job_items.c.place >= first)
         async with self._database.reading() as connection:
-            rows = await connection.execute(query.where(job_items.c.job_id == job_id).order_by(job_items.c.place))
+            rows = await connection.execute(wanted.order_by(job_items.c.place).limit(most))
             return [JobItem(*row) for row in rows]
 
     async def take(self, owner: str) -> Job | None:
@@ -94,7 +96,7 @@ class SqlJobs:
             taken = await connection.execute(
                 update(jobs)
                 .where(jobs.c.id == oldest, free)
-                .values(state="running", owner=owner, leased_until=now + _microseconds(LEASE), updated=now)
+                .values(state="running", owner=owner, leased_until=now + microseconds_in(LEASE), updated=now)
                 .returning(*jobs.c)
             )
             row = taken.one_or_none()
@@ -102,7 +104,7 @@ class SqlJobs:
 
     async def keep(self, job_id: str, owner: str) -> bool:
         async with self._database.writing() as connection:
-            return await self._hold(connection, job_id, owner, until=self._now() + _microseconds(LEASE))
+            return await self._hold(connection, job_id, owner, until=self._now() + microseconds_in(LEASE))
 
     async def release(self, job_id: str, owner: str) -> None:
         async with self._database.writing() as connection:
@@ -146,7 +148,7 @@ class SqlJobs:
         return JobCounts(by_state, 0.0 if oldest is None else (now - oldest) / 1_000_000)
 
     async def prune(self, *, before: datetime) -> int:
-        old = and_(jobs.c.state.in_(FINAL), jobs.c.updated < _microseconds(before - datetime(1970, 1, 1, tzinfo=UTC)))
+        old = and_(jobs.c.state.in_(FINAL), jobs.c.updated < stored_moment(before))
         async with self._database.reading() as connection:
             ids = list((await connection.execute(select(jobs.c.id).where(old))).scalars())
         if not ids:
@@ -172,14 +174,6 @@ def _job(row: Row[Any]) -> Job:
     return Job(
         **{name: getattr(row, name) for name in names},
         about=msgspec.json.decode(row.about, type=JobAbout),
-        created=_datetime(row.created),
-        updated=_datetime(row.updated),
+        created=moment_of(row.created),
+        updated=moment_of(row.updated),
     )
-
-
-def _datetime(microseconds: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-
-
-def _microseconds(duration: timedelta) -> int:
-    return duration // timedelta(microseconds=1)

@@ -13,23 +13,35 @@ DEFAULT = "default"
 
 
 class JudgesBench(Struct, frozen=True):
-    """Every judge by name, `rules` among them, and which one judges where a request says `default`."""
+    """Every judge by name, `rules` among them.
+
+    Attributes:
+        judges: The judges.
+        default: Which one judges where a request says `default`.
+        forced: Those of them that decide where they would abstain.
+        closing: Lets go of what they hold.
+    """
 
     judges: Mapping[str, Judge]
     default: str
+    forced: Mapping[str, Judge] = {}
     closing: Sequence[Callable[[], Awaitable[None]]] = ()
 
-    def named(self, name: str) -> Judge:
-        """The judge of this name.
-
-        Raises:
-            ContradictionError: `unknown-judge`.
-        """
-        judge = self.judges.get(self.default if name == DEFAULT else name)
+    def named(self, name: str, *, forced: bool = False) -> Judge:
+        """The judge of this name; see `befund.ports.Judges`."""
+        meant = self.default if name == DEFAULT else name
+        judge = self.judges.get(meant)
         if judge is None:
             known = ", ".join([DEFAULT, *self.judges])
             raise ContradictionError.at("/judge", "unknown-judge", f"There is no judge {name!r}; there are {known}.")
-        return judge
+        if not forced:
+            return judge
+        if meant not in self.forced:
+            able = ", ".join(self.forced)
+            raise ContradictionError.at(
+                "/force_verdict", "cannot-force", f"The judge {meant!r} cannot be forced to a verdict; {able} can."
+            )
+        return self.forced[meant]
 
     def label(self, name: str) -> str | None:
         """The configured name that is meant; None where there is no such judge."""
@@ -42,12 +54,15 @@ class JudgesBench(Struct, frozen=True):
             await close()
 
 
-def build_judges(configured: Judges, *, rules: Judge, cache: Cache, meter: JudgeMeter) -> JudgesBench:
+def build_judges(
+    configured: Judges, *, rules: Judge, forced_rules: Judge, cache: Cache, meter: JudgeMeter
+) -> JudgesBench:
     """Make every judge; to be called where the event loop runs, and closed there.
 
     Args:
         configured: Which judges there are.
         rules: The judge that needs no model.
+        forced_rules: The same, which never abstains where it can decide.
         cache: Where model judges keep results.
         meter: What counts their calls.
     """
@@ -66,4 +81,4 @@ def build_judges(configured: Judges, *, rules: Judge, cache: Cache, meter: Judge
         for panel in configured.every:
             if isinstance(panel, kind):
                 judges[panel.name] = made(panel.name, [judges[name] for name in panel.members])
-    return JudgesBench(judges, configured.default, closing)
+    return JudgesBench(judges, configured.default, {RULES: forced_rules}, closing)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.metadata import version
@@ -28,22 +29,28 @@ class RulesJudge:
     Attributes:
         name: Its configured name.
         model: None; it asks none.
+        models: None likewise.
         rubric: The version of its rules.
         concurrency: More at once would only take turns.
         fingerprint: Changes with rules, weights, the packages it stands on, and whether it is forced.
     """
 
     model: str | None = None
+    models: Sequence[str] = ()
     rubric: str | None = RULES
     concurrency = 2
 
-    def __init__(self, name: str = "rules", *, force: bool = False) -> None:
+    def __init__(self, name: str = "rules", *, force: bool = False, threads: ThreadPoolExecutor | None = None) -> None:
         weights = WEIGHTS.read_bytes()
         self.name = name
         self._force = force
         parts = [RULES, str(force), *(f"{package} {version(package)}" for package in _PACKAGES)]
         self.fingerprint = "sha256:" + hashlib.sha256(weights + "\n".join(parts).encode()).hexdigest()
-        self._threads = ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
+        self._threads = threads or ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
+
+    def forced(self) -> "RulesJudge":
+        """The same judge, made to decide where it would abstain; both share their threads."""
+        return RulesJudge(self.name, force=True, threads=self._threads)
 
     async def observe(self, item: Item) -> Observation:
         """What the rules see in one answer, looked at beside the event loop."""

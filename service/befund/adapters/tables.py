@@ -131,6 +131,51 @@ job_items = Table(
     Column("result", LargeBinary),
 )
 
+monitors = Table(
+    "monitors",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(128), nullable=False, unique=True),
+    Column("held", Integer, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
+monitor_shapes = Table(
+    "monitor_shapes",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("json", LargeBinary, nullable=False),
+)
+"""What answers have in common, of which there are few kinds; `id` follows from the content."""
+
+monitor_entries = Table(
+    "monitor_entries",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor_id", Integer, ForeignKey("monitors.id"), nullable=False),
+    Column("key", String(32), nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("shape_id", BigInteger, ForeignKey("monitor_shapes.id"), nullable=False),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
+    Column("cached_tokens", Integer),
+    Column("cost_usd", Float),
+    Column("judge_ms", Float),
+    Column("generation_ms", Float),
+    UniqueConstraint("monitor_id", "key"),
+    Index("monitor_entries_by_time", "monitor_id", "time"),
+)
+"""What figures are made of, and nothing wide: a hundred thousand rows are read to answer one question."""
+
+monitor_texts = Table(
+    "monitor_texts",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("monitor_entries.id"), primary_key=True, autoincrement=False),
+    Column("json", LargeBinary, nullable=False),
+)
+"""What people read of an entry."""
+
 calibrations = Table(
     "calibrations",
     metadata,

@@ -23,13 +23,19 @@ MIB = 1024 * 1024
 SMALL_BODY_BYTES = 2 * MIB
 """Limit of the routes that take one item at a time."""
 
+JSON_OF = "json_of"
 ALSO_READS = "also_reads"
-"""Key in a route's `opt`: a media type beside JSON that it reads."""
+"""Keys in a route's `opt`: the type of the JSON it reads itself, and a media type beside it."""
 
 ALSO_WRITES = "also_writes"
 """Key in a route's `opt`: a media type beside JSON that it answers in, where `Accept` prefers it."""
 
 _JSON = re.compile(r"application/(?:[\w.!#$&^+-]+\+)?json", re.IGNORECASE)
+
+
+def reads_itself(kind: type[Struct], also: str) -> dict[str, object]:
+    """Mark a route (in its `opt`) as one that reads its body itself: JSON of this type, or another media type."""
+    return {JSON_OF: kind, ALSO_READS: also}
 
 
 class Encoded(Struct, Generic[T], frozen=True):
@@ -77,7 +83,7 @@ class Json(AbstractDTO[Any]):
 
 async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
     """Refuse, before it is read, a body that is not plain UTF-8 JSON. One without a media type is taken for JSON."""
-    if request.route_handler.parsed_data_field is None:
+    if request.route_handler.parsed_data_field is None and JSON_OF not in request.route_handler.opt:
         return
     media_type, parameters = request.content_type
     also = request.route_handler.opt.get(ALSO_READS)

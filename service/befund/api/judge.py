@@ -1,7 +1,7 @@
 """POST /judge and /judge/batch."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import msgspec
 from litestar import Controller, Request, Response, post
@@ -11,7 +11,7 @@ from litestar.params import JSONBody
 from msgspec import Struct
 
 from befund.api.auth import needs
-from befund.api.body import ALSO_READS, Encoded
+from befund.api.body import Encoded, reads_itself
 from befund.api.exchange import Exchange
 from befund.api.problems import problem_of, problem_specs
 from befund.api.repetition import idempotency_key
@@ -23,21 +23,31 @@ from befund.contract import (
     JudgeBatchRequest,
     JudgeBatchResponse,
     JudgeBatchResult,
+    JudgeOptions,
     JudgeRequest,
     Judgment,
     Problem,
 )
 from befund.core.errors import BefundError
 from befund.core.jobs import Job, JobAbout
-from befund.core.judge_batch import AT_ONCE, Batch, read_batch, read_lines
+from befund.core.judge_batch import AT_ONCE, Batch, Lines, read_batch, read_options
 from befund.core.judge_tasks import Outcome
 from befund.telemetry import Telemetry
+from befund.usecases.calibrate import calibrate
 from befund.usecases.jobs import Jobs, described
 from befund.usecases.judge import Judged, Judging, summary_of
 from befund.usecases.repetition import AlreadyAnswered, Caller
 
 NDJSON = "application/x-ndjson"
 BATCH = "/judge/batch"
+
+
+class About(TypedDict):
+    """What is reported with answers, whatever came of them."""
+
+    judge: str | None
+    kept: Mapping[str, str | None]
+    request: Mapping[str, object]
 
 
 class JudgeEvaluation(Struct, frozen=True):
@@ -56,9 +66,9 @@ class JudgeEvaluation(Struct, frozen=True):
             exchange.replayed = True
             return Encoded(earlier.answer)
         except BefundError as error:
-            self._report([Outcome(None, error=error)], data.judge, data.run, exchange, "/judge")
+            self._report([Outcome(None, error=error)], data, exchange, "/judge")
             raise
-        self._report([outcome], data.judge, data.run, exchange, "/judge")
+        self._report([outcome], data, exchange, "/judge")
         return Encoded(msgspec.json.encode(outcome.judgment))
 
     async def of_batch(self, batch: Batch, request: Request[Any, Any, Any]) -> Encoded[JudgeBatchResponse]:
@@ -79,13 +89,13 @@ class JudgeEvaluation(Struct, frozen=True):
         except AlreadyAnswered as earlier:
             exchange.replayed = True
             return Encoded(earlier.answer)
-        self._report(judged.outcomes, batch.options.judge, batch.options.run, exchange, "/judge/batch")
+        self._report(judged.outcomes, batch.options, exchange, "/judge/batch")
         return Encoded(encoded)
 
     async def of_calibration(self, data: CalibrationRequest, request: Request[Any, Any, Any]) -> CalibrationResponse:
         """Compare a judge with people; who goes away ends it."""
         exchange = Exchange.of(request.scope)
-        done = await unless_caller_goes(self.judging.calibrate(data), request.receive)
+        done = await unless_caller_goes(calibrate(self.judging, data), request.receive)
         failed = [
             _result(place, outcome, exchange.request_id)
             for place, outcome in enumerate(done.outcomes)
@@ -103,17 +113,27 @@ class JudgeEvaluation(Struct, frozen=True):
         )
 
     def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
-        """Report what was judged of a job."""
-        options = job.about.options
-        about = {"request_id": job.about.request_id, "trace_id": job.about.trace_id, "endpoint": BATCH, "job": job.id}
-        label = self.judging.judges.label(options.judge)
-        self.telemetry.judged(outcomes, judge=label, run=options.run, caller=job.caller, request=about)
-
-    def _report(self, outcomes: list[Outcome], judge: str, run: str | None, exchange: Exchange, endpoint: str) -> None:
-        about = {**exchange.log_fields(), "endpoint": endpoint}
+        """Report some answers of a job."""
         self.telemetry.judged(
-            outcomes, judge=self.judging.judges.label(judge), run=run, caller=exchange.caller, request=about
+            outcomes, **self._about(job.about.options, _request_of(job)), caller=job.caller, of=job.total
         )
+
+    def of_job_end(self, job: Job, *, answers: int, failed: int) -> None:
+        """Report what was judged of a job by this process."""
+        self.telemetry.many_judged(answers, failed, **self._about(job.about.options, _request_of(job)), of=job.total)
+
+    def _report(
+        self, outcomes: list[Outcome], options: JudgeRequest | JudgeOptions, exchange: Exchange, endpoint: str
+    ) -> None:
+        request = {**exchange.log_fields(), "endpoint": endpoint}
+        self.telemetry.judged(outcomes, **self._about(options, request), caller=exchange.caller)
+
+    def _about(self, options: JudgeRequest | JudgeOptions, request: Mapping[str, object]) -> About:
+        return {
+            "judge": self.judging.judges.label(options.judge),
+            "kept": {"run": options.run, "monitor": options.monitor},
+            "request": request,
+        }
 
 
 class JudgeController(Controller):
@@ -137,7 +157,8 @@ class JudgeController(Controller):
         """Judge one answer. A judge that fails is an error, never a verdict.
 
         With `run`, the judgment is stored before the answer is sent. A repetition with the same `Idempotency-Key`
-        within a day gets the same answer, with the header `Idempotency-Replayed: true`.
+        within a day gets the same answer, with the header `Idempotency-Replayed: true`. With `monitor` likewise; it is
+        appended to, one judgment after the other.
         """
         return await judgment.of(data, request)
 
@@ -148,7 +169,7 @@ class JudgeBatchController(Controller):
     @post(
         "/judge/batch",
         status_code=200,
-        opt=needs("evaluate") | {ALSO_READS: NDJSON},
+        opt=needs("evaluate") | reads_itself(JudgeBatchRequest, NDJSON),
         operation_id="judge_batch",
         summary="Judge many answers at once",
         responses={
@@ -160,7 +181,6 @@ class JudgeBatchController(Controller):
     async def judge_batch(
         self,
         request: Request[Any, Any, Any],
-        data: JSONBody[Encoded[JudgeBatchRequest]],
         judgment: NamedDependency[JudgeEvaluation],
         jobs: NamedDependency[Jobs],
     ) -> Response[bytes]:
@@ -170,9 +190,10 @@ class JudgeBatchController(Controller):
         was when the service is killed in the middle; the answer is 202 and says where the job is.
 
         As `application/x-ndjson` the body is an answer a line, and what else can be said stands in the query, as
-        `?judge=rules&dataset=teralune&run=main`. With `run`, all judgments are stored before the answer is sent.
+        `?judge=rules&dataset=teralune&run=main`. With `run` or `monitor`, all judgments are stored before the answer is
+        sent.
         """
-        batch = _batch(data.json, request)
+        batch = await _read(request)
         if not _wants_job(batch, request):
             answer = await judgment.of_batch(batch, request)
             return Response(answer.json, media_type="application/json")
@@ -184,10 +205,19 @@ class JudgeBatchController(Controller):
         return Response(msgspec.json.encode(job), status_code=202, media_type="application/json", headers=headers)
 
 
-def _batch(body: bytes, request: Request[Any, Any, Any]) -> Batch:
+async def _read(request: Request[Any, Any, Any]) -> Batch:
+    """Read a batch; lines as they arrive, so that they are held once."""
     if request.content_type[0].lower() != NDJSON:
-        return read_batch(body)
-    return read_lines(body, dict(request.query_params.items()))
+        return read_batch(await request.body())
+    options, lines = read_options(dict(request.query_params.items())), Lines()
+    async for piece in request.stream():
+        lines.feed(piece)
+    return Batch(lines.end(), options)
+
+
+def _request_of(job: Job) -> dict[str, object]:
+    about = job.about
+    return {"request_id": about.request_id, "trace_id": about.trace_id, "endpoint": BATCH, "job": job.id}
 
 
 def _result(place: int, outcome: Outcome, request_id: str) -> JudgeBatchResult:

@@ -65,7 +65,7 @@ class RejudgeController(Controller):
         judgment.telemetry.judged(
             done.outcomes,
             judge=judgment.judging.judges.label(data.judge),
-            run=data.run,
+            kept={"run": data.run},
             caller=exchange.caller,
             request={**exchange.log_fields(), "endpoint": "/runs/{name}/rejudge"},
         )

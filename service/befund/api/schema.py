@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -23,7 +23,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 import befund
 from befund import contract
 from befund.api.auth import needed_scope, open_to_all
-from befund.api.body import ALSO_READS, ALSO_WRITES
+from befund.api.body import ALSO_READS, ALSO_WRITES, JSON_OF
 from befund.api.docstrings import attributes_of, summary_of
 from befund.api.examples import PROBLEM, REQUESTS, answer_to
 from befund.api.problems import KINDS, MEDIA_TYPE
@@ -72,7 +72,8 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
     """Give the whole document as it is served and committed."""
     document = app.openapi_schema.to_schema()
     schemas = document["components"]["schemas"]
-    document["components"]["schemas"] = _contract_schemas(schemas)
+    read = {handler.opt[JSON_OF].__name__ for _, _, handler in _described_routes(app) if JSON_OF in handler.opt}
+    document["components"]["schemas"] = _contract_schemas({*schemas, *read})
     document["servers"] = [{"url": "/"}]
     for path, method, handler in _described_routes(app):
         operation = document["paths"][path][method]
@@ -80,8 +81,8 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
         if _UNPARSED in handler.opt:
             content = {handler.opt[_UNPARSED]: {"schema": {"type": "string"}}}
             operation["requestBody"] = {"required": True, "content": content}
-        if ALSO_READS in handler.opt:
-            operation["requestBody"]["content"][handler.opt[ALSO_READS]] = {"schema": {"type": "string"}}
+        if JSON_OF in handler.opt:
+            operation["requestBody"] = {"required": True, "content": _read_itself(handler)}
         for form in handler.opt.get(ALSO_WRITES, ()):
             operation["responses"]["200"]["content"][form] = {"schema": {"type": "string"}}
         _add_examples(operation, path)
@@ -145,7 +146,7 @@ def _problem_when_not_found(response: Response[Any]) -> Response[Any]:
     return response
 
 
-def _contract_schemas(named: Mapping[str, Any]) -> dict[str, Any]:
+def _contract_schemas(named: Iterable[str]) -> dict[str, Any]:
     """Describe the wire types that the routes mention, and all they consist of."""
     kinds = [getattr(contract, name) for name in sorted(named)]
     _, schemas = msgspec.json.schema_components(kinds, ref_template=_REFERENCE + "{name}")
@@ -166,6 +167,14 @@ def _described_routes(app: Litestar) -> Iterator[tuple[str, str, HTTPRouteHandle
             if handler.resolve_include_in_schema():
                 for method in handler.http_methods:
                     yield route.path_format, method.lower(), handler
+
+
+def _read_itself(handler: HTTPRouteHandler) -> dict[str, Any]:
+    """What a route reads that reads its body itself."""
+    return {
+        "application/json": {"schema": {"$ref": _REFERENCE + handler.opt[JSON_OF].__name__}},
+        handler.opt[ALSO_READS]: {"schema": {"type": "string"}},
+    }
 
 
 def _add_security(operation: dict[str, Any], handler: HTTPRouteHandler) -> None:

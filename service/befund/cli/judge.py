@@ -60,6 +60,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("answers", metavar="FILE", help="the answers")
     add_judging(parser)
     parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="begin no answer that would cost more")
+    parser.add_argument("--canary", action="store_true", help="send an answer along whose verdicts are known")
     parser.add_argument("--run", dest="run_name", metavar="NAME", help="store the judgments under this name")
     parser.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
     parser.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
@@ -74,6 +75,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", help="only answers to questions of this split")
     parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
     parser.add_argument("--votes", type=_votes, metavar="1", help="independent samples, of which the majority counts")
+    parser.add_argument("--force-verdict", action="store_true", help="decide where rules would abstain")
     parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
 
 
@@ -155,7 +157,9 @@ async def _judge(
         "judge": arguments.judge,
         "votes": arguments.votes,
         "use_cache": False if arguments.no_cache else None,
+        "force_verdict": arguments.force_verdict or None,
         "dataset": dataset,
+        "canary": arguments.canary or None,
         "run": arguments.run_name,
         "config": read_config(arguments.config) if arguments.config else None,
     }

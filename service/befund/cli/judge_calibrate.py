@@ -93,6 +93,7 @@ async def _calibrate(arguments: argparse.Namespace, items: Sequence[CalibrationI
         "judge": arguments.judge,
         "votes": arguments.votes,
         "use_cache": False if arguments.no_cache else None,
+        "force_verdict": arguments.force_verdict or None,
         "dataset": dataset,
     }
     name = _name_of(arguments)

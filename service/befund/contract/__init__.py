@@ -96,6 +96,14 @@ from befund.contract.judging import (
     Tokens,
     Votes,
 )
+from befund.contract.monitors import (
+    MonitorAnswer,
+    MonitorEntries,
+    MonitorEntry,
+    MonitorList,
+    MonitorListing,
+    MonitorWindow,
+)
 from befund.contract.problems import DependencyState, Health, Index, Problem, ProblemDetail, Readiness
 from befund.contract.questions import Dataset, Evidence, ExpectedBehavior, Question, QuestionFields
 from befund.contract.retrieval import (
@@ -215,6 +223,12 @@ __all__ = [
     "Level",
     "MetricComparison",
     "MetricSide",
+    "MonitorAnswer",
+    "MonitorEntries",
+    "MonitorEntry",
+    "MonitorList",
+    "MonitorListing",
+    "MonitorWindow",
     "Name",
     "PairedTest",
     "Problem",

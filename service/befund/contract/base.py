@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 Id = Annotated[str, Meta(min_length=1, max_length=512, description="An opaque id, compared exactly.")]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,128}(?![\s\S])", description="A name of a run or data set.")]
+Name = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9._-]{1,128}(?![\s\S])", description="A name of a run, data set or monitor.")
+]
 DatasetReference = Annotated[
     str,
     Meta(
@@ -15,7 +17,7 @@ DatasetReference = Annotated[
 ]
 Cutoff = Annotated[int, Meta(ge=1, le=100_000, description="A rank cutoff k.")]
 Tag = Annotated[str, Meta(min_length=1, max_length=128)]
-IntervalMethod = Literal["wilson", "bootstrap", "student", "too_few"]
+IntervalMethod = Literal["wilson", "bootstrap", "student", "lang_reiczigel", "too_few", "uninformative"]
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -35,7 +37,7 @@ class Estimate(Response, frozen=True, kw_only=True):
         n: How many questions were scored.
         attempted: How many questions were to be scored.
         unscored: `attempted` - `n`.
-        method: How the interval was made; `too_few` where there is none.
+        method: What made the interval; without one `too_few`, or `uninformative` (the judge is no better than chance).
     """
 
     value: float | None

@@ -31,7 +31,7 @@ class CalibrationItem(JudgeItem, frozen=True, kw_only=True):
 
 
 class CalibrationRequest(Request, frozen=True, kw_only=True):
-    """Answers with human verdicts, to measure a judge by; stored under `name`."""
+    """Answers with human verdicts, to measure a judge by; stored under `name`. Options are those of a batch."""
 
     name: Name
     items: Annotated[list[CalibrationItem], Meta(min_length=1, max_length=2_000)]
@@ -39,6 +39,7 @@ class CalibrationRequest(Request, frozen=True, kw_only=True):
     votes: Votes = 1
     dataset: DatasetReference | None = None
     use_cache: bool = True
+    force_verdict: bool = False
     confidence: Annotated[float, Meta(ge=0.5, le=0.999)] = 0.95
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 7
 

@@ -89,9 +89,11 @@ class JudgeOptions(Request, frozen=True, kw_only=True):
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False
+    monitor: Name | None = None
     config: dict[str, Any] = {}
 
 
@@ -102,18 +104,23 @@ class JudgeRequest(JudgeItem, frozen=True, kw_only=True):
         judge: Who judges.
         votes: Independent samples, of which the majority counts, dimension by dimension.
         use_cache: Whether an earlier verdict on exactly the same may be given.
+        force_verdict: Decide even where the signal is weak, instead of abstaining; the judge `rules` alone can. Forced
+            and not forced are two judges: their fingerprints differ, and no run mixes them.
         dataset: Where the question with `question_id` stands; without it that of the run.
         run: Name to store the judgment under; needs `question_id`.
         replace_run: Begin the run anew where it exists and differs.
+        monitor: Name to append the judgment to instead of a run; needs no question id.
         config: What was measured: any JSON object.
     """
 
     judge: JudgeName = "default"
     votes: Votes = 1
     use_cache: bool = True
+    force_verdict: bool = False
     dataset: DatasetReference | None = None
     run: Name | None = None
     replace_run: bool = False
+    monitor: Name | None = None
     config: dict[str, Any] = {}
 
 
@@ -122,9 +129,12 @@ class JudgeBatchOptions(JudgeOptions, frozen=True, kw_only=True):
 
     Attributes:
         max_cost_usd: No item is begun that would probably cost more than is left of this, in US dollars.
+        canary: Send an answer along whose verdicts are known. A judge that misses it is the finding `CANARY_FAILED` of
+            the summary; no verdict is changed.
     """
 
     max_cost_usd: Annotated[float, Meta(gt=0)] | None = None
+    canary: bool = False
 
 
 class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
@@ -189,11 +199,21 @@ class Confidence(Response, frozen=True, kw_only=True):
 
 
 class JudgeCalibration(Response, frozen=True, kw_only=True):
-    """How a judge agreed with people on one dimension, over `n` answers that both scored."""
+    """How a judge agreed with people on one dimension, over `n` answers that both scored.
+
+    Attributes:
+        sensitivity: Share of the answers people call true that the judge calls true; null where there were none.
+        specificity: Share of the answers people call false that the judge calls false.
+        n: How many answers that was measured on.
+        positives: Those among them that people call true; null for what was stored before this was counted.
+        negatives: Those that people call false.
+    """
 
     sensitivity: float | None
     specificity: float | None
     n: int
+    positives: int | None = None
+    negatives: int | None = None
 
 
 class JudgeInfo(Response, frozen=True, kw_only=True):
@@ -201,7 +221,8 @@ class JudgeInfo(Response, frozen=True, kw_only=True):
 
     Attributes:
         name: Its configured name.
-        model: The model asked; null for rules.
+        model: The model asked; null for rules, and where several are asked.
+        models: Every model that may be asked: several for a jury or a cascade, none for rules.
         rubric: The version of the rubric; null for rules.
         fingerprint: Changes with everything that can change a verdict, as `sha256:...`.
         calibration: By dimension; null while never calibrated.
@@ -211,6 +232,7 @@ class JudgeInfo(Response, frozen=True, kw_only=True):
     model: str | None
     rubric: str | None
     fingerprint: str
+    models: list[str] = []
     calibration: dict[str, JudgeCalibration] | None = None
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from befund.contract.base import Estimate, Response, Usage
+from befund.contract.base import Estimate, Finding, Response, Usage
 
 
 class RunSummary(Response, frozen=True, kw_only=True):
@@ -17,7 +17,11 @@ class RunSummary(Response, frozen=True, kw_only=True):
         diagnoses: Questions by diagnosis.
         causes: Questions by cause.
         usage: What judging used.
+        corrected: The first, second and last rate corrected for the judge's error, (p + spec − 1) / (sens + spec − 1),
+            where all who judged have a stored calibration; the interval counts in how sure rate, sensitivity and
+            specificity are. Null, with the method `uninformative`, where sens + spec ≤ 1.
         timings: `judge_ms` and `generation_ms`, each with `mean` and `max`, where they are known.
+        findings: What a reader should know before trusting the figures.
     """
 
     questions: int
@@ -29,3 +33,5 @@ class RunSummary(Response, frozen=True, kw_only=True):
     causes: dict[str, Any]
     usage: Usage
     timings: dict[str, Any]
+    corrected: dict[str, Estimate] = {}
+    findings: list[Finding] = []

@@ -97,7 +97,14 @@ def risk_coverage(pairs: Sequence[Pair]) -> list[RiskAtCoverage] | None:
 
 def in_short(found: DimensionCalibration) -> JudgeCalibration:
     """What of it rides along on verdicts."""
-    return JudgeCalibration(sensitivity=found.sensitivity, specificity=found.specificity, n=found.scored)
+    counts = found.confusion
+    return JudgeCalibration(
+        sensitivity=found.sensitivity,
+        specificity=found.specificity,
+        n=found.scored,
+        positives=counts.true_positive + counts.false_negative,
+        negatives=counts.true_negative + counts.false_positive,
+    )
 
 
 def _by_group(scored: Sequence[Pair]) -> Counts:

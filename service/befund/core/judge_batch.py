@@ -46,30 +46,70 @@ def read_batch(body: bytes) -> Batch:
     return Batch(request.items, JudgeBatchOptions(**{name: getattr(request, name) for name in names}))
 
 
-def read_lines(body: bytes, query: Mapping[str, str]) -> Batch:
-    """A batch with an answer a line; what holds for all stands in the query. Blank lines are passed over.
+class Lines:
+    r"""A body that comes in pieces, as lines with an answer each; blank ones are passed over. It is held once.
+
+    >>> lines = Lines()
+    >>> for piece in (b'{"answer": ', b'"a"}\n\n{"ans', b'wer": "b"}'):
+    ...     lines.feed(piece)
+    >>> [bytes(line) for line in lines.end()]
+    [b'{"answer": "a"}', b'{"answer": "b"}']
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[Raw] = []
+        self._begun: list[bytes] = []
+
+    def feed(self, piece: bytes) -> None:
+        """Take in the next piece.
+
+        Raises:
+            ContradictionError: `too-many-items`.
+        """
+        first, *others = piece.split(b"\n")
+        self._begun.append(first)
+        for other in others:
+            self._finish()
+            self._begun = [other]
+
+    def end(self) -> list[Raw]:
+        """Every line, once there is no further piece.
+
+        Raises:
+            MalformedRequestError: There is none.
+            ContradictionError: `too-many-items`.
+        """
+        self._finish()
+        if not self._lines:
+            raise MalformedRequestError("The body has no line", "Send an answer a line.")
+        return self._lines
+
+    def _finish(self) -> None:
+        line = b"".join(self._begun)
+        self._begun = []
+        if line and not line.isspace():
+            self._lines.append(Raw(line))
+            _refuse_too_many(len(self._lines))
+
+
+def read_options(query: Mapping[str, str]) -> JudgeBatchOptions:
+    """What holds for all answers that come as lines: it stands in the query.
 
     Raises:
-        MalformedRequestError: There is no line, or the query cannot be used.
-        ContradictionError: `too-many-items`.
+        MalformedRequestError: The query cannot be used.
     """
     try:
-        options = msgspec.convert(dict(query), JudgeBatchOptions, strict=False)
+        return msgspec.convert(dict(query), JudgeBatchOptions, strict=False)
     except msgspec.ValidationError as error:
         what, place = read_message(str(error))
         raise MalformedRequestError(
             f"The query parameter {place.strip('/') or 'given'} cannot be used: {what}",
             "GET /schema describes what is read here.",
         ) from error
-    lines = [Raw(line) for line in body.split(b"\n") if line.strip()]
-    if not lines:
-        raise MalformedRequestError("The body has no line", "Send an answer a line.")
-    _refuse_too_many(len(lines))
-    return Batch(lines, options)
 
 
 def _refuse_too_many(items: int) -> None:
     if items > JOB_ITEMS:
         raise ContradictionError.at(
-            "/items", "too-many-items", f"There are {items} answers, more than {JOB_ITEMS}. Send them in parts."
+            "/items", "too-many-items", f"There are more than {JOB_ITEMS:,} answers. Send them in parts."
         )

@@ -1,4 +1,4 @@
-"""Names of runs and data sets, as they come in paths."""
+"""Names of runs, data sets and monitors, as they come in paths."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from befund.core.errors import MalformedRequestError
 
 
 def read_name(text: str) -> str:
-    """A name of a run or data set.
+    """A name of a run, data set or monitor.
 
     Raises:
         MalformedRequestError: It cannot be one.

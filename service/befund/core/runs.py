@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from befund.contract import Estimate, Exclusion, RunSummary
+from befund.contract import Estimate, Exclusion, JudgeCalibration, RunSummary
 from befund.core.datasets import StoredVersion
 from befund.core.errors import ConflictError
 from befund.core.judged_tally import JudgedTally
@@ -239,8 +239,15 @@ class Tally:
             column.append(math.nan if value is None or not 0 <= value <= 1 else value)
         self._eligible += 1
 
-    def summary(self, questions: int) -> RunSummary:
-        """The run in figures; it holds so many questions."""
+    def summary(
+        self, questions: int, calibrations: Mapping[str, Mapping[str, JudgeCalibration]] | None = None
+    ) -> RunSummary:
+        """The run in figures.
+
+        Args:
+            questions: How many it holds.
+            calibrations: How judges agree with people, by fingerprint and dimension.
+        """
         for column in self._columns.values():
             column.extend(repeat(math.nan, self._eligible - len(column)))
         values = {_metric(name): np.frombuffer(column, dtype=np.float64) for name, column in self._columns.items()}
@@ -254,6 +261,7 @@ class Tally:
             causes={},
             usage=self.judged.usage(),
             timings=self.judged.timings(),
+            corrected=self.judged.corrected(calibrations or {}, CONFIDENCE),
         )
 
 

@@ -43,6 +43,9 @@ def report(
     answers = [Answer(item, each.judgment, each.problem) for item, each in zip(items, results, strict=True)]
     judged = [(answer, answer.judgment) for answer in answers if answer.judgment is not None]
     yield from _heading(answers, [judgment for _, judgment in judged])
+    said = dict.fromkeys(finding.message for response in responses for finding in response.summary.findings)
+    if said:
+        yield section("Findings", *(Text(literal(message)) for message in said))
     if judged:
         yield section("Correct × faithful", _correct_by_faithful([judgment for _, judgment in judged]))
         yield section("Expected × observed behaviour", _behavior(judged))

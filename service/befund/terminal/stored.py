@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from befund.contract import RunAnswer, RunDataset, RunListing, RunRecord, StoredDataset
 from befund.terminal.retrieval import metrics_section, plain_table, section
-from befund.terminal.text import counted, listed, short_id, shortened
+from befund.terminal.text import counted, listed, moment, short_id, shortened
 
 HASH_SHOWN = len("sha256:") + 8
 LONGEST_CONFIG = 60
@@ -24,7 +23,7 @@ def runs_table(runs: Sequence[RunListing]) -> Table:
     table = plain_table("run", "data set", "questions", "written")
     for run in runs:
         table.add_row(
-            Text(short_id(run.name)), Text(_dataset(run.dataset)), Text(f"{run.questions:,}"), Text(_time(run.updated))
+            Text(short_id(run.name)), Text(_dataset(run.dataset)), Text(f"{run.questions:,}"), Text(moment(run.updated))
         )
     return table
 
@@ -40,7 +39,7 @@ def datasets_table(datasets: Sequence[StoredDataset]) -> Table:
                 Text(version.version[len("sha256:") : HASH_SHOWN]),
                 Text(f"{version.questions:,}"),
                 Text(splits),
-                Text(_time(version.created)),
+                Text(moment(version.created)),
             )
     return table
 
@@ -49,7 +48,7 @@ def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
     """Everything a person should see of one run, in sections."""
     about = Table.grid(padding=(0, 2))
     about.add_row(Text("data set"), Text(_dataset(run.dataset)))
-    about.add_row(Text("written"), Text(_time(run.updated)))
+    about.add_row(Text("written"), Text(moment(run.updated)))
     for key, value in run.config.items():
         if key not in {"dataset", "fingerprint"}:
             about.add_row(Text(shortened(key, 20)), Text(_value(value)))
@@ -82,10 +81,6 @@ def _records_table(records: Sequence[RunRecord]) -> Table:
 def _dataset(dataset: RunDataset) -> str:
     short = dataset.version.version[len("sha256:") : HASH_SHOWN]
     return f"{'inline' if dataset.name is None else short_id(dataset.name)}@{short}"
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def _value(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 ELLIPSIS = "…"
 MOST_LISTED = 8
@@ -56,6 +57,11 @@ def counted(number: int, noun: str) -> str:
     ('1 question', '2 questions')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def moment(time: datetime) -> str:
+    """Write a time, which is in UTC, to the minute."""
+    return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _shown(character: str) -> str:

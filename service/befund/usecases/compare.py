@@ -82,10 +82,12 @@ class Comparing(Struct, frozen=True):
         held = await self._held(request)
         dataset = await self._dataset(request)
 
+        calibrations = await self.store.calibrations(_fingerprints(held))
+
         def work() -> tuple[Compares, CompareResponse]:
             baseline, candidate = _sides(request, held, dataset, gates)
             compares = bring_together(baseline, candidate, request, gates)
-            return compares, report(compares, request, gates)
+            return compares, report(compares, request, gates, calibrations=calibrations)
 
         compares, answer = await in_thread(work)
         if not any(gate.repeats for gate in gates):
@@ -153,6 +155,11 @@ def _sides(
             rankings = rankings_of(side, name)
             sides[name] = side_of_rankings(rankings, edition, wanted, name=name, config=config, among=among)
     return sides["baseline"], sides["candidate"]
+
+
+def _fingerprints(held: dict[str, Held]) -> list[str]:
+    """Of all who judged in these runs."""
+    return list(dict.fromkeys(judge for each in held.values() for judge in each.run.identity.judges.values()))
 
 
 def _answers(side: LazySide, held: dict[str, Held]) -> Answers | None:

@@ -1,10 +1,10 @@
 """Batches of answers that are judged in the background, and go on where another process left off."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
+from typing import Protocol
 
 import msgspec
 import structlog
@@ -13,13 +13,15 @@ from msgspec.structs import replace
 
 from befund.contract import JobAnswer, JudgeBatchOptions, JudgeBatchResponse, JudgeBatchResult, Problem, RunSummary
 from befund.core.errors import BefundError, DependencyError
-from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
-from befund.core.judge_tasks import Outcome, Task, without_texts
+from befund.core.jobs import Job, JobAbout, JobCounts
+from befund.core.judge_tasks import Outcome, without_texts
+from befund.core.monitors import key_of as entry_key
 from befund.core.together import whole
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
-from befund.usecases.judge import Judging, summary_of
-from befund.usecases.repetition import Caller
+from befund.usecases.canaries import Canaries
+from befund.usecases.judge import BatchTally, Judging, Waiting
+from befund.usecases.repetition import Caller, request_hash
 
 POLL_SECONDS = 2.0
 """How often is looked for jobs that another process left."""
@@ -32,8 +34,20 @@ _RESULT = msgspec.json.Decoder(JudgeBatchResult)
 
 ProblemOf = Callable[[BefundError, str], Problem]
 """Writes an error of the request with this id as callers see it."""
-Report = Callable[[Job, Sequence[Outcome]], None]
-"""Told what was judged of a job."""
+PORTION = 50
+"""Answers of a job that are fetched at a time: how many there are makes no difference to memory."""
+
+
+class Report(Protocol):
+    """Told what is judged of jobs."""
+
+    def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
+        """Some answers of a job were judged."""
+        ...
+
+    def of_job_end(self, job: Job, *, answers: int, failed: int) -> None:
+        """So many were judged by this process, and it goes on with no more of it."""
+        ...
 
 
 class Jobs(Struct, frozen=True):
@@ -45,16 +59,17 @@ class Jobs(Struct, frozen=True):
     wake: asyncio.Event
 
     async def put(self, items: Sequence[Raw], options: JudgeBatchOptions, caller: Caller, about: JobAbout) -> Job:
-        """Store a batch to be judged; raises as `Judging.prepare` does, before anything is stored."""
-        await self.judging.prepare(items, options)
-        encoded = msgspec.json.encode([options, *items])
+        """Store a batch to be judged; raises as `Lookup.check` does, before anything is stored."""
+        await self.judging.lookup.check(items, options)
+        # Beside the event loop: the hash of 50 MB takes long enough to be felt.
+        request = await asyncio.to_thread(request_hash, "/judge/batch", msgspec.json.encode(options), *items)
         new = NewJob(
             id=self.new_id(),
             caller=caller.name,
             key=caller.idempotency_key,
-            request=f"sha256:{sha256(encoded).hexdigest()}",
+            request=request,
             about=about,
-            items=[bytes(item) for item in items],
+            items=items,
         )
         job = await self.queue.put(new)
         self.wake.set()
@@ -136,38 +151,62 @@ class JobRunner:
                 return
 
     async def _judge(self, job: Job) -> None:
-        items = await whole(self._queue.items(job.id))
-        options = job.about.options
-        answers, tasks = await whole(self._judging.prepare([Raw(item.item) for item in items], options))
-        budget = Budget(options.max_cost_usd, spent=job.spent)
-        fresh: list[Outcome] = []
+        options, tally = job.about.options, BatchTally()
+        answers = failures = 0
+        judge = self._judging.judges.named(options.judge, forced=options.force_verdict)
         turn = asyncio.Lock()
         replaces = options.replace_run and job.done == 0
+        canaries = Canaries(options, self._judging.count_canary)
 
-        async def told(place: int, outcome: Outcome) -> None:
-            await whole(keep(place, outcome))
-
-        async def keep(place: int, outcome: Outcome) -> None:
-            nonlocal replaces
+        async def keep(waiting: Waiting, outcome: Outcome) -> None:
+            nonlocal replaces, answers, failures
+            place = waiting.place
             async with turn:
-                now = replace(answers, options=replace(options, replace_run=replaces))
-                await self._judging.keep(now, [outcome])
+                now = replace(waiting.answers, options=replace(options, replace_run=replaces))
+                await self._judging.keeping.keep(now, [outcome], key_of=lambda _: entry_key(job.id, str(place)))
                 replaces = replaces and outcome.judgment is None
                 cost = outcome.judgment.usage.cost_usd if outcome.judgment else None
                 result = self._result(job, place, outcome)
                 failed = outcome.judgment is None
                 await self._queue.put_result(job.id, place, result, failed=failed, cost=cost or 0.0)
-                fresh.append(outcome)
+            tally.add(outcome)
+            self._report.of_job(job, [outcome])
+            answers, failures = answers + 1, failures + failed
+
+        async def told(waiting: Waiting, outcome: Outcome) -> None:
+            if waiting.place >= job.total:  # a canary is no result of the job
+                canaries.came(list(canaries.waiting)[waiting.place - job.total], outcome)
+                return
+            await whole(keep(waiting, outcome))
 
         try:
-            known = list(map(_known, items, tasks))
-            for place, (item, task) in enumerate(zip(items, known, strict=True)):
-                if item.result is None and isinstance(task, Outcome):
-                    await told(place, task)
-            outcomes = await self._judging.judge_all(known, answers, budget, told=told)
+            await self._judging.judge_each(
+                self._waiting(job, tally, canaries),
+                Budget(options.max_cost_usd, spent=job.spent),
+                at_once=min(judge.concurrency, job.total),
+                told=told,
+            )
         finally:
-            self._report(job, fresh)
-        await whole(self._queue.end(job.id, "done", msgspec.json.encode(summary_of(outcomes))))
+            self._report.of_job_end(job, answers=answers, failed=failures)
+        await whole(self._queue.end(job.id, "done", msgspec.json.encode(canaries.told_in(tally.summary()))))
+
+    async def _waiting(self, job: Job, tally: BatchTally, canaries: Canaries) -> AsyncIterator[Waiting]:
+        """What is still to be judged, fetched in portions, then canaries; what was judged before is only added up."""
+        seen: set[str] = set()
+        for first in range(0, job.total, PORTION):
+            items = await whole(self._queue.items(job.id, first=first, most=PORTION))
+            raw = [Raw(item.item) for item in items]
+            prepared = self._judging.lookup.prepare(raw, job.about.options, first=first, seen=seen)
+            answers, tasks = await whole(prepared)
+            canaries.for_judges_of(answers)
+            for item, task in zip(items, tasks, strict=True):
+                if item.result is None:
+                    yield Waiting(item.place, task, answers)
+                else:
+                    known = _RESULT.decode(item.result).judgment
+                    tally.add(task if isinstance(task, Outcome) else Outcome(task, known))
+        for place, (task, answers) in enumerate(canaries.waiting.values(), start=job.total):
+            yield Waiting(place, task, answers)
 
     def _result(self, job: Job, place: int, outcome: Outcome) -> bytes:
         problem = None if outcome.error is None else self._problem_of(outcome.error, job.about.request_id)
@@ -210,10 +249,3 @@ def described(job: Job) -> JobAnswer:
         updated=job.updated,
         problem=msgspec.json.decode(job.outcome, type=Problem) if job.state == "failed" and job.outcome else None,
     )
-
-
-def _known(item: JobItem, task: Task | Outcome) -> Task | Outcome:
-    """The answer, or what came of it before."""
-    if item.result is None or isinstance(task, Outcome):
-        return task
-    return Outcome(task, _RESULT.decode(item.result).judgment)

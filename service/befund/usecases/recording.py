@@ -37,7 +37,13 @@ from befund.core.runs import (
     missing_keys,
 )
 from befund.ports import Answered, RunWrite, Store
-from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, unanswered
+from befund.usecases.repetition import (
+    Caller,
+    answered_with,
+    refuse_answered_meanwhile,
+    request_hash,
+    unanswered,
+)
 
 TEST_SPLIT = "test"
 PORTION = 128
@@ -97,8 +103,11 @@ class Recorder(Struct, frozen=True):
             name=name,
             test_of=test_of,
             times=self.wait(self.store.test_measurements(test_of)) if test_of is not None else 0,
-            unanswered=self.wait(unanswered(self.store, self.caller, "/retrieve-eval", body)) if stores else None,
+            unanswered=self._unanswered(body) if stores else None,
         )
+
+    def _unanswered(self, body: bytes) -> Answered | None:
+        return self.wait(unanswered(self.store, self.caller, request_hash("/retrieve-eval", body)))
 
 
 class Recording(Struct, frozen=True):

@@ -13,8 +13,9 @@ from befund.core.names import read_name
 from befund.core.runs import JUDGMENT, Record, Run
 from befund.ports import RunWrite
 from befund.usecases.budget import Budget
-from befund.usecases.judge import Answers, Judging
-from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, unanswered
+from befund.usecases.judge import Judging
+from befund.usecases.judge_lookup import Answers
+from befund.usecases.repetition import Caller, answered_with, refuse_answered_meanwhile, request_hash, unanswered
 from befund.usecases.runs import Runs
 
 _JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
@@ -54,8 +55,8 @@ class Rejudging(Struct, frozen=True):
         if request.run == name:
             raise ContradictionError.at("/run", "same-run", "Judge into another run, so that both can be compared.")
         read_name(request.run)
-        path = f"/runs/{name}/rejudge"
-        repeats = await unanswered(self.judging.store, caller, path, msgspec.json.encode(request))
+        asked = request_hash(f"/runs/{name}/rejudge", msgspec.json.encode(request))
+        repeats = await unanswered(self.judging.store, caller, asked)
         run, records = await self.runs.whole(name)
         wanted = frozenset(request.questions or (record.question_id for record in records))
         kept = [record for record in records if record.question_id in wanted]

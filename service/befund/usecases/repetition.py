@@ -4,7 +4,7 @@ import zlib
 from hashlib import sha256
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from befund.core.errors import ContradictionError
 from befund.ports import Answered, Store
@@ -28,8 +28,16 @@ class Caller(Struct, frozen=True):
     idempotency_key: str | None = None
 
 
-async def unanswered(store: Store, caller: Caller, path: str, body: bytes) -> Answered | None:
-    """What is to be remembered of this request once it is answered; None where nothing is.
+def request_hash(path: str, *parts: bytes | Raw) -> str:
+    """Tells a request, which may come in parts, from others."""
+    whole = sha256(path.encode())
+    for part in parts:
+        whole.update(sha256(part).digest())
+    return f"sha256:{whole.hexdigest()}"
+
+
+async def unanswered(store: Store, caller: Caller, request: str) -> Answered | None:
+    """What is to be remembered of the request with this hash once it is answered; None where nothing is.
 
     Raises:
         AlreadyAnswered: It was carried out before.
@@ -38,7 +46,6 @@ async def unanswered(store: Store, caller: Caller, path: str, body: bytes) -> An
     key = caller.idempotency_key
     if key is None:
         return None
-    request = f"sha256:{sha256(path.encode() + b' ' + sha256(body).digest()).hexdigest()}"
     found = await store.answered(caller.name, key)
     if found is None:
         return Answered(caller.name, key, request, None)

@@ -4,12 +4,10 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TypeVar, cast
 
 import msgspec
-import structlog
 from msgspec import Raw, Struct
 
 from befund.contract import (
@@ -37,7 +35,6 @@ AT_ONCE = 25
 """Records looked at before the event loop is free in between: each may be long."""
 READINGS = 5
 """How often a run is read that is begun anew while it is read."""
-PRUNED_EVERY = timedelta(days=1)
 
 _JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
 _CURSOR = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
@@ -76,7 +73,8 @@ class Runs(Struct, frozen=True):
                 tally.add(record.json)
             elif record.part == JUDGMENT:
                 tally.judged.add_stored(record.json)
-        summary = await compute(lambda: tally.summary(run.questions))
+        calibrations = await self.store.calibrations(tally.judged.judges)
+        summary = await compute(lambda: tally.summary(run.questions, calibrations))
         records = await self.store.records(run, after=after, limit=limit + 1) if limit else []
         positions = sorted({record.position for record in records})
         more = len(positions) > limit > 0
@@ -163,23 +161,6 @@ class Runs(Struct, frozen=True):
                     await asyncio.sleep(0)
                 yield record
             after = portion[-1].position
-
-
-async def prune(store: Store, *, days: int, now: float) -> None:
-    """Delete the runs that were last written more than so many days ago."""
-    try:
-        pruned = await store.prune(before=datetime.fromtimestamp(now, UTC) - timedelta(days=days))
-    except DependencyError as error:
-        structlog.get_logger().warning("runs not pruned", detail=error.detail)
-    else:
-        structlog.get_logger().info("runs pruned", runs=pruned, older_than_days=days)
-
-
-async def prune_daily(store: Store, *, days: int, clock: Callable[[], float]) -> None:
-    """Do so a day from now, and every day after."""
-    while True:
-        await asyncio.sleep(PRUNED_EVERY.total_seconds())
-        await prune(store, days=days, now=clock())
 
 
 def _listing(run: Run) -> RunListing:

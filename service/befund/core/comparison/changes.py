@@ -1,16 +1,31 @@
 """Each metric's change: over all questions, by tag, and question by question."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from befund.contract import ChangedQuestion, Comparability, ComparedSlice, MetricComparison, MetricSide, SliceMetric
+from befund.contract import (
+    ChangedQuestion,
+    Comparability,
+    ComparedSlice,
+    Estimate,
+    JudgeCalibration,
+    MetricComparison,
+    MetricSide,
+    SliceMetric,
+)
 from befund.core.comparison.columns import GROWING, Column
 from befund.core.comparison.comparability import blocker_of
 from befund.core.comparison.pairing import Mask, Paired
+from befund.core.comparison.side import Side
+from befund.core.correction import Sample, corrected_rate
 from befund.core.metrics import Values
 from befund.core.paired import Effect, Pair, effects, holm
 from befund.core.retrieval.summary import MOST_SLICES
+from befund.core.voting import DIMENSIONS
+
+Calibrations = Mapping[str, Mapping[str, JudgeCalibration]]
 
 MOST_CHANGED = 1_000
 """Questions shown one by one."""
@@ -21,11 +36,22 @@ def metric_comparisons(
     columns: Sequence[Column],
     comparable: Comparability,
     *,
+    calibrations: Calibrations,
     gated: Sequence[str],
     alpha: float,
     seed: int,
 ) -> list[MetricComparison]:
-    """Every column compared; p-values of metrics that gates name are adjusted by Holm's method."""
+    """Every column compared; p-values of metrics that gates name are adjusted by Holm's method.
+
+    Args:
+        paired: The sides.
+        columns: The metrics.
+        comparable: In what the sides differ.
+        calibrations: By fingerprint of a judge how it agrees with people, by dimension.
+        gated: The metrics that gates name.
+        alpha: Level of the tests.
+        seed: Seed of resamples and sign flips.
+    """
     pairs = [_pair(column) for column in columns]
     found = effects(pairs, alpha=alpha, seed=seed)
     blocked = {column.metric.name for column in columns if blocker_of(column.metric, comparable)}
@@ -39,6 +65,7 @@ def metric_comparisons(
         _comparison(
             paired,
             column,
+            _corrected(paired, column, calibrations, confidence=1 - alpha),
             pair,
             effect,
             adjusted=adjusted.get(column.metric.name),
@@ -102,6 +129,7 @@ def _pair(column: Column) -> Pair:
 def _comparison(
     paired: Paired,
     column: Column,
+    corrected: tuple[Estimate | None, Estimate | None],
     pair: Pair,
     effect: Effect,
     *,
@@ -117,8 +145,8 @@ def _comparison(
     family = column.metric.candidate.family if column.metric.candidate else None
     return MetricComparison(
         metric=column.metric.name,
-        baseline=MetricSide(k=before, value=_mean(pair.before)),
-        candidate=MetricSide(k=after, value=_mean(pair.after)),
+        baseline=MetricSide(k=before, value=_mean(pair.before), corrected=corrected[0]),
+        candidate=MetricSide(k=after, value=_mean(pair.after), corrected=corrected[1]),
         delta=effect.delta,
         ci=effect.ci if comparable else None,
         ci_method=effect.ci_method,
@@ -137,6 +165,34 @@ def _comparison(
         regression_possible=not (family in GROWING and is_nested(paired, column)),
         comparable=comparable,
     )
+
+
+def _corrected(
+    paired: Paired, column: Column, calibrations: Calibrations, *, confidence: float
+) -> tuple[Estimate | None, Estimate | None]:
+    """The rates of both sides, corrected for the error of their judges; None without a calibration."""
+    dimension = column.metric.dimension
+    if dimension not in DIMENSIONS:
+        return None, None
+    questions = paired.named(column.scored)
+    attempted = int((column.attempted & paired.shared).sum())
+    before, after = (
+        corrected_rate(_samples(side, questions, dimension, calibrations), attempted=attempted, confidence=confidence)
+        for side in (paired.baseline, paired.candidate)
+    )
+    return before, after
+
+
+def _samples(side: Side, questions: Sequence[str], dimension: str, calibrations: Calibrations) -> list[Sample]:
+    """What each judge of a side called true, of how many."""
+    counts: dict[str, Counter[bool | None]] = {}
+    for question in questions:
+        answered = side.answered[question]
+        counts.setdefault(answered.judge, Counter())[answered.verdicts[dimension].value] += 1
+    return [
+        Sample(count[True], count.total(), calibrations.get(judge, {}).get(dimension))
+        for judge, count in counts.items()
+    ]
 
 
 def _slice(column: Column, mask: Mask) -> SliceMetric:

@@ -1,6 +1,7 @@
 """Two sides compared: metrics, gates, findings, the verdict."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from befund.contract import Comparability, ComparedQuestions, CompareOptions, CompareResponse, Gate, GateResult
 from befund.core.comparison.budget import Costs
-from befund.core.comparison.changes import changed_questions, compared_slices, metric_comparisons
+from befund.core.comparison.changes import Calibrations, changed_questions, compared_slices, metric_comparisons
 from befund.core.comparison.columns import Column, Compared, State, columns, compared, default_metrics
 from befund.core.comparison.comparability import comparability
 from befund.core.comparison.findings import findings
@@ -23,6 +24,7 @@ from befund.core.gates.decide import Evidence, decide, verdict_of
 from befund.core.gates.spec import check_gates, metrics_of
 
 States = NDArray[np.int8]
+NO_CALIBRATION: Calibrations = MappingProxyType({})
 
 
 class Compares(Struct, frozen=True):
@@ -72,11 +74,26 @@ def bring_together(baseline: Side, candidate: Side, options: CompareOptions, gat
     return together
 
 
-def report(together: Compares, options: CompareOptions, gates: Sequence[Gate]) -> CompareResponse:
-    """Decide, and say everything."""
+def report(
+    together: Compares, options: CompareOptions, gates: Sequence[Gate], *, calibrations: Calibrations = NO_CALIBRATION
+) -> CompareResponse:
+    """Decide, and say everything.
+
+    Args:
+        together: The sides.
+        options: How they are compared.
+        gates: What decides.
+        calibrations: By fingerprint of a judge how it agrees with people, by dimension.
+    """
     paired, shown = together.paired, list(together.shown.values())
     metrics = metric_comparisons(
-        paired, shown, together.comparable, gated=metrics_of(gates), alpha=options.alpha, seed=options.seed
+        paired,
+        shown,
+        together.comparable,
+        calibrations=calibrations,
+        gated=metrics_of(gates),
+        alpha=options.alpha,
+        seed=options.seed,
     )
     evidence = evidence_of(together, options)
     results = [decide(gate, evidence) for gate in gates]

@@ -1,0 +1,91 @@
+"""Where judgments are kept: in the run that a request names, or in its monitor."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from befund.contract import Content
+from befund.core.errors import ConflictError
+from befund.core.judge_tasks import Outcome, record_of
+from befund.core.monitors import Entry, entry_of
+from befund.ports import Answered, RunWrite, Store
+from befund.usecases.judge_lookup import Answers, identity_of
+from befund.usecases.repetition import answered_with, refuse_answered_meanwhile
+
+KeyOf = Callable[[int], str]
+"""Names the entry of a monitor by the place of its answer in the request."""
+
+
+class Keeping(Struct, frozen=True):
+    """Keeps judgments; `content` says whether texts are kept."""
+
+    store: Store
+    content: Content
+
+    async def keep(
+        self,
+        answers: Answers,
+        outcomes: Sequence[Outcome],
+        *,
+        key_of: KeyOf,
+        answer: bytes = b"",
+        repeats: Answered | None = None,
+    ) -> None:
+        """Keep what came of answers, and remember what the request was answered.
+
+        Args:
+            answers: The request; one that names neither run nor monitor keeps nothing.
+            outcomes: What came of the answers.
+            key_of: Names entries of a monitor, which take the place of those with the same key.
+            answer: The answer to the request.
+            repeats: What to remember of it.
+
+        Raises:
+            ConflictError: The run was measured with something else.
+            AlreadyAnswered: The same request was answered meanwhile.
+        """
+        answered = answered_with(repeats, answer) if answer else None
+        try:
+            if answers.options.monitor is not None:
+                entries = self._entries(answers, outcomes, key_of)
+                if entries:
+                    await self.store.monitors.append(answers.options.monitor, entries, answered=answered)
+            elif write := self._write(answers, outcomes):
+                await self.store.write_run(write, answered=answered)
+        except ConflictError as error:
+            if error.code == "answered-meanwhile":
+                await refuse_answered_meanwhile(self.store, repeats)
+            raise
+
+    def _entries(self, answers: Answers, outcomes: Sequence[Outcome], key_of: KeyOf) -> list[Entry]:
+        made = (
+            entry_of(
+                outcome,
+                key=key_of(place),
+                content=self.content,
+                config=answers.options.config,
+                judge=None if outcome.task is None else answers.judge_of(outcome.task).fingerprint,
+            )
+            for place, outcome in enumerate(outcomes)
+        )
+        return [entry for entry in made if entry is not None]
+
+    def _write(self, answers: Answers, outcomes: Sequence[Outcome]) -> RunWrite | None:
+        """All that is written to the run; None where there is none, or nothing for it."""
+        if answers.options.run is None or answers.selection is None:
+            return None
+        records = [
+            record_of(outcome.task, outcome.judgment, content=self.content)
+            for outcome in outcomes
+            if outcome.task is not None and outcome.judgment is not None
+        ]
+        if not records:
+            return None
+        return RunWrite(
+            name=answers.options.run,
+            identity=identity_of(answers, answers.selection.version),
+            dataset_name=answers.dataset_name,
+            edition=None,
+            records=[records],
+            replace=answers.options.replace_run,
+        )
