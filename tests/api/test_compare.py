@@ -101,6 +101,31 @@ async def test_answers_are_compared_where_both_sides_judged_them(stored: httpx.A
     assert "ANSWERS_NOT_MEASURED" not in {each["code"] for each in found["findings"]}
 
 
+async def test_rates_are_corrected_by_a_stored_calibration_beside_the_raw_ones(stored: httpx.AsyncClient) -> None:
+    right = {each: f"{each} lasts 72 hours." for each in ("Q1", "Q2", "Q3", "Q4")}
+    await answered(stored, "main", right)
+    await answered(stored, "pr-42", right | {"Q4": "Q4 lasts 48 hours."})
+    raw = next(each for each in (await compare(stored, runs()))["metrics"] if each["metric"] == "correct")
+    assert (raw["candidate"]["value"], raw["candidate"]["corrected"]) == (0.75, None)
+    people = [(True, "72 hours."), (True, "72 hours."), (True, "72 hours."), (True, "48 hours."), (False, "48 hours.")]
+    items = [
+        {
+            "question": "How long?",
+            "answer": f"It lasts {said}",
+            "expected_facts": ["72 hours"],
+            "human": {"correct": human},
+        }
+        for human, said in people
+    ]
+    body = {"name": "people", "judge": "rules", "items": items}
+    (await stored.post("/judge/calibration", json=body)).raise_for_status()
+    known = next(each for each in (await compare(stored, runs()))["metrics"] if each["metric"] == "correct")
+    assert known["candidate"]["value"] == 0.75
+    assert known["candidate"]["corrected"]["value"] == pytest.approx((0.75 + 1 - 1) / (0.75 + 1 - 1))
+    assert known["baseline"]["corrected"]["value"] == 1.0
+    assert known["delta"] == raw["delta"]
+
+
 async def test_an_answer_the_candidate_lacks_keeps_the_gate_from_passing(stored: httpx.AsyncClient) -> None:
     right = {each: f"{each} lasts 72 hours." for each in ("Q1", "Q2", "Q3", "Q4")}
     await answered(stored, "main", right)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from befund.contract import CompareResponse, GateResult, MetricComparison
+from befund.contract import CompareResponse, GateResult, MetricComparison, MetricSide
 from befund.reports.comparison_plots import accounts_plot, budget_plot, deltas_plot, questions_plot
 from befund.reports.comparison_words import (
     SAYS,
     budget_rows,
     change,
+    corrected,
     counted,
     difference_row,
     figure,
@@ -34,7 +35,8 @@ READING = """\
 A change is the candidate's mean minus the baseline's, over the questions both sides scored. The p-value says how \
 likely so large a change would be if nothing had changed: McNemar's exact test for yes/no metrics, Fisher's \
 randomisation test for the others; where gates name several metrics it is adjusted by Holm's method. That a change is \
-not significant does not say that there is none: see what these questions could have shown."""
+not significant does not say that there is none: see what these questions could have shown. Corrected rates take the \
+judge's error out, as its calibration knows it; tests and gates are on the raw ones."""
 GATES = """\
 A gate passes only if it would with every unscored question at its worst, and fails only if it would with every one \
 at its best. What is missing or changed never lets one pass."""
@@ -102,8 +104,8 @@ def _metric_row(metric: MetricComparison) -> tuple[Content, ...]:
     lowered = f" + {len(metric.decreased)} by the cut" if metric.decreased else ""
     return (
         joined(metric.metric, cut, None if metric.comparable else element("span", "not comparable", class_="interval")),
-        figure(metric.baseline.value),
-        figure(metric.candidate.value),
+        _rate(metric.baseline),
+        _rate(metric.candidate),
         joined(_signed(metric), element("span", interval(metric.ci), class_="interval")),
         p_value(metric),
         f"{metric.n:,}",
@@ -111,6 +113,10 @@ def _metric_row(metric: MetricComparison) -> tuple[Content, ...]:
         f"{len(metric.regressed)}{lowered}",
         figure(metric.minimum_detectable_delta),
     )
+
+
+def _rate(side: MetricSide) -> Markup:
+    return joined(figure(side.value), element("span", corrected(side), class_="interval"))
 
 
 def _signed(metric: MetricComparison) -> Markup:

@@ -10,6 +10,7 @@ from befund.reports.comparison_words import (
     SAYS,
     budget_rows,
     change,
+    corrected,
     difference_row,
     figure,
     interval,
@@ -83,8 +84,10 @@ def _metric(metric: MetricComparison) -> tuple[str, ...]:
     emphasis = "**" if metric.significant else ""
     return (
         literal(metric.metric) + ("" if metric.comparable else " (not comparable)"),
-        figure(metric.baseline.value),
-        figure(metric.candidate.value),
+        *(
+            " ".join(filter(None, (figure(side.value), corrected(side))))
+            for side in (metric.baseline, metric.candidate)
+        ),
         f"{emphasis}{change(metric.delta)}{emphasis}",
         interval(metric.ci),
         p_value(metric).replace("<", "&lt;"),

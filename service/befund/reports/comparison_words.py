@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from befund.contract import BudgetPart, CompareResponse, ConfigDifference, GateResult, MetricComparison
+from befund.contract import BudgetPart, CompareResponse, ConfigDifference, GateResult, MetricComparison, MetricSide
 
 SAYS = {"pass": "pass", "fail": "fail", "inconclusive": "inconclusive", None: "no gates"}
 MOST_LISTED = 12
@@ -29,6 +29,15 @@ def figure(value: float | None) -> str:
     ('0.769', '–')
     """
     return "–" if value is None else f"{value:.3f}"
+
+
+def corrected(side: MetricSide) -> str:
+    """The rate corrected for the judge's error; nothing without a calibration."""
+    rate = side.corrected
+    if rate is None or rate.value is None:
+        return ""
+    limits = "" if rate.ci is None else f", {rate.ci[0]:.3f} to {rate.ci[1]:.3f}"
+    return f"corrected {rate.value:.3f}{limits}"
 
 
 def change(value: float | None) -> str:

@@ -13,6 +13,7 @@ from befund.reports.comparison_words import (
     SAYS,
     budget_rows,
     change,
+    corrected,
     difference_row,
     figure,
     gate_name,
@@ -39,6 +40,13 @@ def report(answer: CompareResponse, *, width: int) -> Iterator[RenderableType]:
         yield section("Gates", *map(_gate, answer.gates))
     if answer.metrics:
         yield section(f"Metrics, with {1 - answer.alpha:.0%} intervals of the change", _metrics(answer, width))
+    sides = [(metric.metric, corrected(metric.baseline), corrected(metric.candidate)) for metric in answer.metrics]
+    if any(one or other for _, one, other in sides):
+        table = plain_table("metric", before, after)
+        for name, *rates in sides:
+            if any(rates):
+                table.add_row(Text(name), *map(Text, rates))
+        yield section("Corrected for the judge's error", table)
     known = budget_rows(answer)
     if known:
         table = plain_table("budget", before, after, "change")
