@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from befund.contract import DifferenceMethod, PairedTest
 from befund.core.stats import ENOUGH_FOR_STUDENT, FEWEST, bootstrap, student, wilson
+from befund.core.students_t import two_sided
 
 Values = NDArray[np.float64]
 
@@ -24,7 +25,6 @@ SAME = 1e-12
 _BLOCK = 8
 _BLOCKS_AT_ONCE = 64
 _SIGNS = np.where(np.arange(256)[:, None] >> np.arange(_BLOCK) & 1, 1.0, -1.0)
-_FRACTION_STEPS = 300
 
 
 class Pair(Struct, frozen=True):
@@ -204,8 +204,7 @@ def paired_t(differences: Values) -> float | None:
     if deviation <= SAME:
         return None
     t = float(differences.mean()) / (deviation / math.sqrt(n))
-    degrees = n - 1
-    return max(sys.float_info.min, _beta_share(degrees / (degrees + t * t), degrees / 2, 0.5))
+    return two_sided(t, n - 1)
 
 
 def _effect(
@@ -287,30 +286,3 @@ def _sampled(columns: Values, *, seed: int, flips: int) -> list[float]:
     observed = np.abs(columns.sum(axis=0)) / n
     extreme = (np.abs(totals) / n >= observed - SAME).sum(axis=0)
     return [(int(each) + 1) / (flips + 1) for each in extreme]
-
-
-def _beta_share(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), by its continued fraction (Press et al., 6.4)."""
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta_share(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    return front * _beta_fraction(x, a, b) / a
-
-
-def _beta_fraction(x: float, a: float, b: float) -> float:
-    """Lentz's method."""
-    tiny = 1e-300
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or tiny)
-    value = d
-    for m in range(1, _FRACTION_STEPS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for coefficient in (even, odd):
-            d = 1 / (1 + coefficient * d or tiny)
-            c = 1 + coefficient / c or tiny
-            value *= d * c
-        if abs(d * c - 1) < 1e-15:
-            break
-    return value

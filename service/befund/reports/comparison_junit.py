@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from befund.contract import CompareResponse, GateResult
-from befund.reports.comparison_words import gate_name
+from befund.reports.comparison_words import gate_name, some
 from befund.reports.markup import Markup, element
 
 MEDIA_TYPE = "application/xml"
+MOST_NAMED = 200
+"""Questions a test case names."""
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -28,7 +30,8 @@ def comparison_junit(answer: CompareResponse) -> bytes:
 
 
 def _case(gate: GateResult) -> Markup:
-    more = f"\nQuestions: {', '.join(gate.questions)}" if gate.questions else ""
+    names, others = some(gate.questions, most=MOST_NAMED)
+    more = f"\nQuestions: {', '.join(names)}{others}" if names else ""
     detail, text = _fit(gate.detail), _fit(gate.detail + more)
     said = None
     if gate.status == "fail":

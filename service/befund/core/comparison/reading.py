@@ -75,23 +75,13 @@ def side_of_run(run: Run, records: Sequence[Record], edition: Edition, wanted: W
             builder.add_record(record.question_id, _RETRIEVAL.decode(record.json))
         elif record.part == JUDGMENT:
             builder.answered[record.question_id] = _answered(_JUDGMENT.decode(record.json))
-    return Side(
+    return builder.side(
+        edition,
         name=name,
-        k=k,
         k_given=wanted.k is not None,
         cutoffs=cutoffs,
-        measured=measured,
         config=run.identity.whole,
         judges=run.identity.judges,
-        generated=run.dataset.version.generated,
-        texts_kept=edition.version.content == "full",
-        mapping=edition.version.mapping_hash,
-        asked=asked_of(edition),
-        found=builder.found,
-        answered=builder.answered,
-        ranked=builder.ranked,
-        names_roles=builder.names_roles,
-        longest=builder.longest,
     )
 
 
@@ -133,35 +123,20 @@ def side_of_rankings(
         watched = look.ranking is not None and not set(look.ranking.ids[:k]).isdisjoint(question.non_relevant)
         builder.add(question.id, look.ranking, gold, Found(NO_ROW, None, 0, excluded, bool(look.leaks), watched))
     rankings.count_unknown({question.id for question in edition.questions})
-    return Side(
-        name=name,
-        k=k,
-        k_given=wanted.k is not None,
-        cutoffs=cutoffs,
-        measured=measured,
-        config=config,
-        judges={},
-        generated=edition.version.generated,
-        texts_kept=edition.version.content == "full",
-        mapping=edition.version.mapping_hash,
-        asked=asked_of(edition),
-        found=builder.found,
-        answered={},
-        ranked=builder.ranked,
-        names_roles=rankings.uses_roles,
-        longest=builder.longest,
-    )
+    builder.names_roles = rankings.uses_roles
+    return builder.side(edition, name=name, k_given=wanted.k is not None, cutoffs=cutoffs, config=config, judges={})
 
 
 class _Builder:
     """Collects what is known, question by question; `k` is the own cutoff, of rankings the first `keep` are kept."""
 
     def __init__(self, measured: Measured, *, k: int, keep: int) -> None:
-        self.ranked = Ranked(measured)
         self.found: dict[str, Found] = {}
         self.answered: dict[str, Answered] = {}
         self.names_roles = False
-        self.longest = 0
+        self._measured = measured
+        self._ranked = Ranked(measured)
+        self._longest = 0
         self._k = k
         self._keep = keep
 
@@ -183,10 +158,40 @@ class _Builder:
         row, top, returned = NO_ROW, None, 0
         if ranking is not None:
             top, returned = ranking.ids[: self._keep], len(ranking.ids)
-            self.longest = max(self.longest, returned)
+            self._longest = max(self._longest, returned)
             if known.excluded is None:
-                row = self.ranked.add(ranking.ids, gold)
+                row = self._ranked.add(ranking.ids, gold)
         self.found[question] = msgspec.structs.replace(known, row=row, top=top, returned=returned)
+
+    def side(
+        self,
+        edition: Edition,
+        *,
+        name: str,
+        k_given: bool,
+        cutoffs: Sequence[int],
+        config: Mapping[str, Any],
+        judges: Mapping[str, str],
+    ) -> Side:
+        """All of it; what is asked besides stands in `Side`."""
+        return Side(
+            name=name,
+            k=self._k,
+            k_given=k_given,
+            cutoffs=cutoffs,
+            measured=self._measured,
+            config=config,
+            judges=judges,
+            generated=edition.version.generated,
+            texts_kept=edition.version.content == "full",
+            mapping=edition.version.mapping_hash,
+            asked=asked_of(edition),
+            found=self.found,
+            answered=self.answered,
+            ranked=self._ranked,
+            names_roles=self.names_roles,
+            longest=self._longest,
+        )
 
 
 def _cutoffs(records: Iterable[Record]) -> list[int]:
