@@ -68,13 +68,17 @@ def _gates(gates: Sequence[GateResult]) -> Markup:
     rows = [
         (
             _badge(gate.status),
-            joined(element("strong", gate_name(gate)), element("div", gate.detail), _named(gate.questions)),
+            joined(element("strong", gate_name(gate)), element("div", gate.detail), _behind(gate)),
             observed(gate),
             threshold(gate),
         )
         for gate in gates
     ]
     return section("Gates", table("What decides", ("says", "gate", "observed", "asked"), rows, text=2), note(GATES))
+
+
+def _behind(gate: GateResult) -> Content:
+    return None if gate.status == "pass" else _named(gate.questions)
 
 
 def _named(questions: Sequence[str]) -> Content:
@@ -85,7 +89,7 @@ def _named(questions: Sequence[str]) -> Content:
 
 
 def _movement(answer: CompareResponse) -> Iterator[Content]:
-    plot = deltas_plot("Change of each metric", answer.metrics)
+    plot = deltas_plot("Change of each metric", _by_weight(answer))
     level = f"{1 - answer.alpha:.0%}"
     if plot is None:
         yield instead_of_figure("Change of each metric", "No metric was scored on both sides.")
