@@ -22,11 +22,13 @@ from befund.adapters.lexicon import InstalledLexicon
 from befund.core.rules import agreement, support
 from befund.core.rules.behavior import act_of
 from befund.core.rules.claims import is_claim
+from befund.core.rules.evidence import evidence_of
 from befund.core.rules.reading import read, text_of
+from befund.core.rules.spelling import without_remarks
 from befund.core.rules.weights import Linear, Weights
 
 WEIGHTS = Path(__file__).parents[1] / "service" / "befund" / "adapters" / "rules_weights.json"
-L2 = {"agreement": 50.0, "support": 30.0}
+L2 = {"agreement": 30.0, "support": 30.0}
 SURE = {"agreement": 0.5, "support": 1.2}
 """Log odds from where on a model speaks: EVOUNA and BEGIN are then judged right nine times in ten, in most cases."""
 ROUNDS = 4
@@ -46,7 +48,7 @@ def agreement_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndar
     return np.array(
         [
             agreement.measure(question, said, read(each, lexicon), (each, sample.item.answer), lexicon)
-            for each in sample.item.reference_answers
+            for each in map(without_remarks, sample.item.reference_answers)
         ]
     )
 
@@ -55,8 +57,8 @@ def support_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndarra
     """A row a claim."""
     text = read(sample.item.answer, lexicon)
     said = [s for s in text.sentences if act_of(s.raw) == "answer" and is_claim(s)] or text.sentences
-    evidence = support.evidence_of([read(p.text or "", lexicon) for p in sample.item.context or ()], lexicon)
-    return np.array([support.support_of(sentence, evidence, lexicon).features for sentence in said])
+    evidence = evidence_of([p.text or "" for p in sample.item.context or ()], lexicon)
+    return np.array([found.features for found in support.supports_of(said, evidence, lexicon)])
 
 
 def cases_of(data: dict[str, list[samples.Sample]], lexicon: InstalledLexicon) -> dict[str, list[Case]]:

@@ -21,3 +21,10 @@ def test_words_come_to_their_dictionary_form_in_both_languages() -> None:
 def test_abbreviations_end_no_sentence() -> None:
     cut = list(InstalledLexicon().sentences("Das gilt z. B. ab Nr. 5. Danach nicht.", "de"))
     assert [piece.strip() for piece in cut] == ["Das gilt z. B. ab Nr. 5.", "Danach nicht."]
+
+
+def test_a_vector_stays_the_same_when_many_words_are_learned() -> None:
+    lexicon = InstalledLexicon()
+    first = lexicon.vectors(["webhook"])
+    lexicon.vectors([f"word{number}" for number in range(5_000)])
+    assert np.array_equal(lexicon.vectors(["webhook"]), first)

@@ -5,9 +5,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from functools import cached_property
 from itertools import count
-from pathlib import Path
 from time import time
 from typing import Any
 
@@ -16,11 +14,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from befund.adapters.static_vectors import DIMENSION, MODEL, static_vectors
 from befund.core.errors import ContradictionError, DependencyError
 from befund.ports import EmbedderIdentity, Vectors
-
-STATIC_MODEL = "l2_supercat"
-STATIC_DIMENSION = 256
 
 COUNTS_REMEMBERED = 200_000
 
@@ -40,7 +36,7 @@ class StaticEmbedder:
     would take many gigabytes. A thread of its own works in slices, so that a question need not wait for an ingestion.
     """
 
-    name = f"wordllama/{STATIC_MODEL}"
+    name = f"wordllama/{MODEL}"
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding")
@@ -48,12 +44,12 @@ class StaticEmbedder:
 
     async def identity(self) -> EmbedderIdentity:
         """The model and its dimension."""
-        return EmbedderIdentity(f"{self.name}/{STATIC_DIMENSION}", STATIC_DIMENSION)
+        return EmbedderIdentity(f"{self.name}/{DIMENSION}", DIMENSION)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector of length 1 a text, in order."""
         refuse_blank(texts)
-        vectors = np.empty((len(texts), STATIC_DIMENSION), dtype=np.float32)
+        vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
         for start, part in _slices(texts):
             vectors[start : start + len(part)] = await self._run(self._embed, part)
         return vectors
@@ -77,30 +73,20 @@ class StaticEmbedder:
 
     async def load(self) -> None:
         """Read the model, which the first text would otherwise wait for."""
-        await self._run(lambda _: self._model, [])
+        await self._run(lambda _: static_vectors(), [])
 
     async def close(self) -> None:
         """End the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    @cached_property
-    def _model(self) -> tuple[Any, Vectors]:
-        import wordllama  # slow to import
-
-        # The wheel lays the tokenizer where only a search in the package's own folder finds it.
-        folder = Path(wordllama.__file__).parent
-        model = wordllama.WordLlama.load(STATIC_MODEL, cache_dir=folder, dim=STATIC_DIMENSION, disable_download=True)
-        model.tokenizer.no_padding()
-        return model.tokenizer, np.asarray(model.embedding, dtype=np.float32)
-
     def _embed(self, texts: list[str]) -> Vectors:
-        tokenizer, of_tokens = self._model
-        tokens = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return unit_vectors(np.stack([_sum_of_rows(of_tokens, encoded.ids) for encoded in tokens]))
+        static = static_vectors()
+        tokens = static.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return unit_vectors(np.stack([_sum_of_rows(static.table, encoded.ids) for encoded in tokens]))
 
     def _count(self, texts: list[str]) -> list[int]:
-        tokenizer, _ = self._model
-        return [len(encoded) for encoded in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        tokens = static_vectors().tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return [len(encoded) for encoded in tokens]
 
     async def _run(self, work: Callable[[list[str]], Any], texts: list[str]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, texts)

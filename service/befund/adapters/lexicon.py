@@ -2,31 +2,30 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import sentencex  # type: ignore[import-untyped]
 import simplemma
-import wordllama
 from numpy.typing import NDArray
-from wordllama import WordLlama
 
+from befund.adapters.static_vectors import DIMENSION, static_vectors
 from befund.core.rules.language import Tongue
 
 _KEPT_WORDS = 100_000
 """Words whose lemma and vector stay in memory: a megabyte for every thousand."""
 _LONGEST_WORD = 60
+_FIRST_ROWS = 1_024
 
 
 class InstalledLexicon:
     """Lemmas of simplemma, static vectors of wordllama, sentence boundaries of sentencex."""
 
     def __init__(self) -> None:
-        model = WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-        self._tokenizer = model.tokenizer
-        self._tokenizer.no_padding()  # else a word's vector would depend on the words it is asked for with
-        self._embedding = np.asarray(model.embedding, dtype=np.float32)
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._static = static_vectors()
+        self._places: dict[str, int] = {}
+        self._vectors = np.zeros((_FIRST_ROWS, DIMENSION), np.float32)
+        self._lock = Lock()
         self.lemma("Wörter")
 
     @staticmethod
@@ -37,23 +36,28 @@ class InstalledLexicon:
 
     def vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Mean of the vectors of a word's pieces; zero for a word that has none."""
-        unknown = [word for word in dict.fromkeys(words) if word not in self._vectors]
-        if unknown:
-            if len(self._vectors) > _KEPT_WORDS:
-                self._vectors.clear()
-                unknown = list(dict.fromkeys(words))
-            encoded = self._tokenizer.encode_batch_fast(
-                [word[:_LONGEST_WORD] for word in unknown], add_special_tokens=False
-            )
-            for word, pieces in zip(unknown, encoded, strict=True):
-                self._vectors[word] = (
-                    self._embedding[pieces.ids].mean(axis=0)
-                    if pieces.ids
-                    else np.zeros(self._embedding.shape[1], np.float32)
-                )
-        if not words:
-            return np.zeros((0, self._embedding.shape[1]), np.float32)
-        return np.stack([self._vectors[word] for word in words])
+        with self._lock:
+            unknown = [word for word in dict.fromkeys(words) if word not in self._places]
+            if unknown:
+                self._learn(unknown if len(self._places) <= _KEPT_WORDS else self._forgotten(words))
+            return np.asarray(self._vectors[[self._places[word] for word in words]])
+
+    def _forgotten(self, words: Sequence[str]) -> list[str]:
+        """Forget all words, so that all of these are unknown."""
+        self._places.clear()
+        return list(dict.fromkeys(words))
+
+    def _learn(self, words: Sequence[str]) -> None:
+        cut = [word[:_LONGEST_WORD] for word in words]
+        encoded = self._static.tokenizer.encode_batch_fast(cut, add_special_tokens=False)
+        known = len(self._places)
+        if known + len(words) > len(self._vectors):
+            larger = np.zeros((2 * (known + len(words)), DIMENSION), np.float32)
+            larger[:known] = self._vectors[:known]
+            self._vectors = larger
+        for place, (word, pieces) in enumerate(zip(words, encoded, strict=True), start=known):
+            self._vectors[place] = self._static.table[pieces.ids].mean(axis=0) if pieces.ids else 0.0
+            self._places[word] = place
 
     def sentences(self, text: str, tongue: Tongue) -> Iterable[str]:
         """The text, cut at sentence boundaries."""

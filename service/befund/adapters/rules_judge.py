@@ -11,8 +11,7 @@ from threading import Lock
 
 import msgspec
 
-from befund.core.empty import says_nothing
-from befund.core.judged import Judged, judged_by, nothing_said
+from befund.core.judged import Judged, judged_by
 from befund.core.judging import Item, Observation
 from befund.core.rules.judge import RULES, Knowledge, judge
 from befund.core.rules.weights import Weights
@@ -58,8 +57,6 @@ class RulesJudge:
 
     async def judge(self, item: Item, *, sample: int = 0, use_cache: bool = True) -> Judged:
         """Judge one answer; see `befund.ports.Judge`."""
-        if says_nothing(item.answer, item.question):
-            return judged_by(self.name, item, nothing_said(item))
         return judged_by(self.name, item, await self.observe(item))
 
     async def load(self) -> None:

@@ -1,6 +1,7 @@
 """Whether a quote stands in a text."""
 
 import unicodedata
+from functools import lru_cache
 
 _SAME = str.maketrans(
     dict.fromkeys("‘’‚‛′", "'") | dict.fromkeys("“”„‟″«»", '"') | dict.fromkeys("‐‑‒–—−", "-") | dict.fromkeys("*`", "")
@@ -8,6 +9,7 @@ _SAME = str.maketrans(
 _AT_THE_ENDS = " \"'.,;:…"
 _FIRST_WITHOUT_SPACES = "⺀"
 """Scripts from here on (Chinese, Japanese) put no spaces between words."""
+_LONGEST_REMEMBERED = 4_000
 
 
 def stands_in(quote: str, text: str) -> bool:
@@ -19,7 +21,8 @@ def stands_in(quote: str, text: str) -> bool:
     >>> stands_in("retried  FOR 72", "It is retried for **72** hours."), stands_in("2 hours", "72 hours")
     (True, False)
     """
-    wanted, whole = _folded(quote).strip(_AT_THE_ENDS), _folded(text)
+    wanted, whole = (_remembered(each) if len(each) <= _LONGEST_REMEMBERED else _folded(each) for each in (quote, text))
+    wanted = wanted.strip(_AT_THE_ENDS)
     if not any(character.isalnum() for character in wanted):
         return False
     at = whole.find(wanted)
@@ -35,6 +38,12 @@ def _splits_a_word(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return False
     return all(character.isalnum() and character < _FIRST_WITHOUT_SPACES for character in text[at - 1 : at + 1])
+
+
+@lru_cache(maxsize=500)
+def _remembered(text: str) -> str:
+    """Many quotes are looked for in one passage, and one quote for many answers."""
+    return _folded(text)
 
 
 def _folded(text: str) -> str:

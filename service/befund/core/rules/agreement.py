@@ -5,15 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
-from befund.core.rules.quantities import Entity, Key
 from befund.core.rules.reading import Text
+from befund.core.rules.spelling import spelled_otherwise
 from befund.core.rules.words import fold
 
 FEATURES = (
     "recall_exact", "recall_soft", "sentence_recall", "weakest_word", "entities_missing", "entities_differ",
     "contained", "trigrams", "precision", "answer_in_reference", "name_recall", "likeness", "answer_length",
     "reference_length", "reference_is_exact", "vague", "last_word", "plain_recall", "plain_precision", "short_overlap",
+    "head_recall",
 )  # fmt: skip
 ENTITY_WEIGHT = 14.0
 
@@ -27,7 +29,9 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
         wanted, exact = terms_of(reference.sentences, lexicon), strong(reference.entities)
     given = terms_of(answer.sentences, lexicon)
     alike = likeness(wanted, given)
+    same = spelled_otherwise(reference.sentences, answer.sentences)
     met = alike.max(axis=1, initial=0.0)
+    met[[row for row, key in enumerate(wanted.keys) if key in same]] = 1.0
     stated = np.array([states(answer.provides, entity) for entity in exact], np.float32)
     weights = np.concatenate([wanted.weights, np.full(len(exact), ENTITY_WEIGHT, np.float32)])
     soft = np.concatenate([met, stated])
@@ -41,18 +45,7 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
     values = (
         share(weights, (soft >= 1).astype(np.float32)),
         share(weights, soft),
-        max(
-            (
-                share(
-                    weights,
-                    np.concatenate(
-                        [_met(sentence.keys, alike, given), [states_in(sentence.entities, e) for e in exact]]
-                    ).astype(np.float32),
-                )
-                for sentence in answer.sentences
-            ),
-            default=0.0,
-        ),
+        _sentence_recall(answer, exact, weights, alike, given),
         float((weights * (1 - soft)).max(initial=0.0)) / 16,
         1 - float(stated.mean()) if len(exact) else 0.0,
         float(bool(len(exact)) and not stated.all() and any(other.dimensions & dimensions for other in others)),
@@ -72,8 +65,22 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
         ),
         float(soft[len(wanted.keys) - 1]) if wanted.keys else share(weights, soft),
         *_plain(answer, reference),
+        _head_recall(reference, wanted, met),
     )
     return np.array(values, np.float32)
+
+
+def _head_recall(reference: Text, wanted: Terms, met: Array) -> float:
+    """The share met of what stands before the first comma: of a place its name, and not the land it lies in."""
+    place = {key: row for row, key in enumerate(wanted.keys)}
+    rows = [
+        place[term.key]
+        for sentence in reference.sentences[:1]
+        for term in sentence.terms
+        if term.key in place and all(token.text != "," for token in sentence.tokens[: term.at])
+    ]
+    rows = rows or list(range(len(wanted.keys)))
+    return share(wanted.weights[rows], met[rows])
 
 
 def _plain(answer: Text, reference: Text) -> tuple[float, float, float]:
@@ -104,9 +111,15 @@ def vaguely(entity: Entity, other: Entity) -> bool:
     return bool(coarse & (other.wants | (other.near if other.kind == "number" else frozenset())))
 
 
-def _met(keys: frozenset[str], alike: Array, given: Terms) -> Array:
-    columns = [column for column, key in enumerate(given.keys) if key in keys]
-    return np.asarray(alike[:, columns].max(axis=1, initial=0.0))
+def _sentence_recall(answer: Text, exact: Sequence[Entity], weights: Array, alike: Array, given: Terms) -> float:
+    """The most that one sentence of the answer states of the reference."""
+    place = {key: column for column, key in enumerate(given.keys)}
+    most = 0.0
+    for sentence in answer.sentences:
+        words = alike[:, [place[term.key] for term in sentence.terms]].max(axis=1, initial=0.0)
+        stated = [states_in(sentence.entities, entity) for entity in exact]
+        most = max(most, share(weights, np.concatenate([words, np.array(stated, np.float32)])))
+    return most
 
 
 def strong(found: Sequence[Entity]) -> list[Entity]:

@@ -15,6 +15,9 @@ _LEAST_LIKENESS = 0.35
 """Below this cosine two words have nothing to do with each other."""
 _STEM = 4
 """Words that differ after as many letters may be forms of one word."""
+_PRODUCT_OF_ONE_THREAD = 500_000
+"""Multiplications up to which OpenBLAS stays in the thread that asks."""
+_LEAST_ROWS = 4
 _LEAST_WEIGHT = 4.0
 _MOST_WEIGHT = 16.0
 _NAME_WEIGHT = 14.0
@@ -45,10 +48,15 @@ def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozen
         for term in sentence.terms:
             if term.key not in without:
                 first.setdefault(term.key, term)
-    keys = tuple(first)
-    raw = lexicon.vectors([term.raw for term in first.values()])
+    return weighed(list(first.values()), lexicon)
+
+
+def weighed(terms: Sequence[Term], lexicon: Lexicon) -> Terms:
+    """These words with what they weigh and mean."""
+    keys = tuple([term.key for term in terms])
+    raw = lexicon.vectors([term.raw for term in terms])
     lengths = np.sqrt((raw * raw).sum(axis=1))
-    proper = np.array([term.proper for term in first.values()], dtype=np.bool_)
+    proper = np.array([term.proper for term in terms], dtype=np.bool_)
     weights = np.clip(lengths, _LEAST_WEIGHT, _MOST_WEIGHT)
     weights[[not key.isalpha() for key in keys]] = _NAME_WEIGHT
     stems: dict[str, list[int]] = {}
@@ -61,7 +69,7 @@ def likeness(wanted: Terms, given: Terms) -> Array:
     """For each wanted word (row) and given word (column): 1 where they are the same, else their cosine, cut off."""
     if not wanted.keys or not given.keys:
         return np.zeros((len(wanted.keys), len(given.keys)), np.float32)
-    alike = np.clip(wanted.vectors @ given.vectors.T, 0.0, 0.95)
+    alike = np.clip(cosines(wanted.vectors, given.vectors), 0.0, 0.95)
     alike[alike < _LEAST_LIKENESS] = 0.0
     for row, key in enumerate(wanted.keys):
         for column in given.stems.get(key[:_STEM], ()):
@@ -70,6 +78,12 @@ def likeness(wanted: Terms, given: Terms) -> Array:
             elif len(key) > _STEM:
                 alike[row, column] = max(alike[row, column], _stem_share(key, given.keys[column]))
     return np.asarray(alike, np.float32)
+
+
+def cosines(wanted: Array, given: Array) -> Array:
+    """Of unit rows: their product, some rows at a time, since BLAS would bring more threads than the work is worth."""
+    rows = max(_LEAST_ROWS, _PRODUCT_OF_ONE_THREAD // given.size)
+    return np.concatenate([wanted[start : start + rows] @ given.T for start in range(0, len(wanted), rows)])
 
 
 def _stem_share(one: str, other: str) -> float:

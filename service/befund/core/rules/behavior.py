@@ -1,7 +1,9 @@
 """What an answer does: answers, asks back, says that the documents do not say, or denies access."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
 
 from befund.contract import ExpectedBehavior
 
@@ -48,6 +50,8 @@ _NO_ANSWER = [
     r"\b(?:not|cannot be|can't be) (?:be )?(?:determined|answered|inferred|derived|deduced)\b.{0,40}?\b(?:from|"
     r"with|by|based)\b",
     r"\bcan(?:not|'t) be (?:determined|answered|found)\b",
+]
+_KEINE_ANTWORT = [
     rf"\b{_QUELLE}\b.{{0,80}}?\b(?:nicht|keine?n?|nichts)\b",
     rf"\b(?:nicht|keine?n?|nichts)\b.{{0,60}}?\b(?:in|aus|den|der|dem|unter)\b.{{0,30}}?\b{_QUELLE}\b",
     r"\b(?:nicht|nirgends) (?:\w+ ){0,2}?(?:erwähnt|genannt|angegeben|dokumentiert|beschrieben|aufgeführt|"
@@ -93,6 +97,8 @@ _DENY = [
     r"\b(?:only|reserved for|restricted to) (?:staff|employees|partners|administrators|admins|"
     r"authori[sz]ed)\b.{0,30}?\b(?:see|"
     r"view|access|read|know)?",
+]
+_VERWEIGERT = [
     r"\b(?:darf|dürfen|kann|können|möchte)\b.{0,60}?\b(?:keine|nicht|nichts)\b.{0,25}?\b(?:auskunft|mitteilen|"
     r"weitergeben|"
     r"herausgeben|preisgeben|offenlegen|nennen|verraten|teilen|sagen dürfen|zeigen|geben|erteilen)\b",
@@ -131,8 +137,36 @@ _CLARIFY_PLAIN = [
     r"\b(?:it )?depends on (?:which|what|the|your)\b.{0,80}?\b(?:do you|are you|please|which one)\b",
 ]
 
-NO_ANSWER = [re.compile(pattern) for pattern in _NO_ANSWER]
-DENY = [re.compile(pattern) for pattern in _DENY]
+_HINTS = (
+    "no", "n't", "unable", "silent", "unspecified", "undocumented", "insufficient", "lack", "without", "confidential",
+    "restricted", "classified", "internal", "reserved", "only", "denied", "refused", "required",
+)  # fmt: skip
+_HINWEISE = ("nicht", "kein", "nirgends", "unbekannt", "fehl", "vertraulich", "intern", "nur", "zugriff")
+
+
+class _Wordings(Struct, frozen=True):
+    """Patterns of one language.
+
+    Attributes:
+        hints: One of these stands in every text that any of them matches.
+        any: Matches what any of them matches; one search takes a third of the time of all.
+        each: One by one.
+    """
+
+    hints: tuple[str, ...]
+    any: re.Pattern[str]
+    each: tuple[re.Pattern[str], ...]
+
+
+def _compiled(english: Sequence[str], german: Sequence[str]) -> tuple[_Wordings, ...]:
+    return tuple(
+        _Wordings(hints, re.compile("|".join(own)), tuple(map(re.compile, own)))
+        for hints, own in ((_HINTS, english), (_HINWEISE, german))
+    )
+
+
+NO_ANSWER = _compiled(_NO_ANSWER, _KEINE_ANTWORT)
+DENY = _compiled(_DENY, _VERWEIGERT)
 CLARIFY = [re.compile(pattern) for pattern in _CLARIFY]
 CLARIFY_PLAIN = [re.compile(pattern) for pattern in _CLARIFY_PLAIN]
 
@@ -168,9 +202,9 @@ def act_of(sentence: str) -> ExpectedBehavior:
     text = " ".join(sentence[:_LOOKED_AT].casefold().replace("’", "'").split())
     if not _TRIGGER.search(text):
         return "answer"
-    if any(pattern.search(text) for pattern in DENY):
+    if next(_found(DENY, text), None):
         return "deny"
-    refused = [found.span() for pattern in NO_ANSWER if (found := pattern.search(text))]
+    refused = [found.span() for found in _found(NO_ANSWER, text)]
     if refused:
         start, end = min(refused)
         both = _GOES_ON.search(text, end) or _said_before(text[:start])
@@ -181,6 +215,12 @@ def act_of(sentence: str) -> ExpectedBehavior:
     if (asks and any(pattern.search(text) for pattern in CLARIFY)) or any(p.search(text) for p in CLARIFY_PLAIN):
         return "clarify"
     return "answer"
+
+
+def _found(wordings: Sequence[_Wordings], text: str) -> Iterator[re.Match[str]]:
+    for language in wordings:
+        if any(hint in text for hint in language.hints) and language.any.search(text):
+            yield from (found for pattern in language.each if (found := pattern.search(text)))
 
 
 def _said_before(text: str) -> bool:

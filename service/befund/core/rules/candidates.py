@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
+from befund.core.rules.entity import Entity
 from befund.core.rules.language import STOPWORDS
-from befund.core.rules.quantities import Entity
 from befund.core.rules.reading import Sentence
 from befund.core.rules.words import Token
 
@@ -21,62 +19,49 @@ _BESIDE = 4
 """Entities before and after one that can be alternatives to it."""
 
 
-class Listing(Struct, frozen=True):
-    """Things listed side by side.
-
-    Attributes:
-        items: The words of each item.
-        alternatives: Whether "or" stands among them.
-    """
-
-    items: Sequence[frozenset[str]]
-    alternatives: bool
+Listing = Sequence[frozenset[str]]
+"""Things listed side by side: the words of each."""
 
 
-def listings(sentences: Sequence[Sentence]) -> list[Listing]:
-    """The lists of an answer: within a sentence, and over short lines that follow one another."""
-    found = [listing for sentence in sentences for listing in _within(sentence.tokens)]
+def _lines(sentences: Sequence[Sentence]) -> list[Listing]:
+    """The list that short lines, one after the other, make."""
     short = [
         frozenset(_words(sentence.tokens)) for sentence in sentences if _item_length(sentence.tokens) <= _LONGEST_ITEM
     ]
     items = [item for item in short if item]
-    if len(items) >= 3:
-        found.append(Listing(items, False))
-    return found
+    return [items] if len(items) >= 3 else []
 
 
 def _within(found: Sequence[Token]) -> list[Listing]:
     """Lists between separators; what is longer than a few words is no item and ends a list."""
+    if not any(token.text in _SEPARATORS or token.text in _JOINERS for token in found):
+        return []
     pieces: list[list[Token]] = [[]]
-    marks: list[str] = []
     for at, token in enumerate(found):
         glued = token.glued and at + 1 < len(found) and found[at + 1].glued and token.text != "/"
         if (token.kind == "mark" and token.text in _SEPARATORS and not glued) or (
             token.kind == "word" and token.text in _JOINERS
         ):
             pieces.append([])
-            marks.append(token.text)
         else:
             pieces[-1].append(token)
     done: list[Listing] = []
     run: list[frozenset[str]] = []
-    alternatives = False
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
         first = number == 0
         words = _words(piece[-_LONGEST_ITEM:] if first else piece[:_LONGEST_ITEM] if last else piece)
         if len(piece) > _LONGEST_ITEM and not first and not last:
-            done.extend(_closed(run, alternatives))
-            run, alternatives = [], False
+            done.extend(_closed(run))
+            run = []
             continue
         if words:
             run.append(frozenset(words))
-        alternatives = alternatives or (number < len(marks) and marks[number] in ("or", "oder"))
-    return [*done, *_closed(run, alternatives)]
+    return [*done, *_closed(run)]
 
 
-def _closed(run: list[frozenset[str]], alternatives: bool) -> list[Listing]:
-    return [Listing(run, alternatives)] if len(run) >= 2 else []
+def _closed(run: list[frozenset[str]]) -> list[Listing]:
+    return [run] if len(run) >= 2 else []
 
 
 def _words(found: Sequence[Token]) -> list[str]:
@@ -88,7 +73,7 @@ def _item_length(found: Sequence[Token]) -> int:
 
 
 def lists_candidates(sentences: Sequence[Sentence], stated: Sequence[frozenset[str]], known: frozenset[str]) -> bool:
-    """Whether what is stated is one item of a list whose other items are something else.
+    """Whether what is stated is one item of a list whose other items are something else, and is said nowhere plainly.
 
     Args:
         sentences: The answer.
@@ -97,13 +82,18 @@ def lists_candidates(sentences: Sequence[Sentence], stated: Sequence[frozenset[s
     """
     stated = [own - STOPWORDS or own for own in stated]
     known = known | STOPWORDS
+    if any(_hides(listing, stated, known) for listing in _lines(sentences)):
+        return True
+    hiding = [any(_hides(listing, stated, known) for listing in _within(each.tokens)) for each in sentences]
+    plain = [set(_words(each.tokens)) for each, hides in zip(sentences, hiding, strict=True) if not hides]
+    return any(hiding) and not any(own <= words for own in stated for words in plain)
+
+
+def _hides(listing: Listing, stated: Sequence[frozenset[str]], known: frozenset[str]) -> bool:
     all_stated: frozenset[str] = frozenset().union(*stated)
-    for listing in listings(sentences):
-        right = [any(item & own for own in stated) for item in listing.items if item - known or item & all_stated]
-        wrong = right.count(False)
-        if any(right) and (wrong >= MANY and wrong >= 2 * right.count(True)):
-            return True
-    return False
+    right = [any(item & own for own in stated) for item in listing if item - known or item & all_stated]
+    wrong = right.count(False)
+    return any(right) and wrong >= MANY and wrong >= 2 * right.count(True)
 
 
 def hedged(sentence: Sentence, entity: Entity) -> bool:

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from befund.core.judging import Claim, ClaimVerdict, Passage
+from befund.core.quotes import stands_in
 from befund.core.rules import versions
-from befund.core.rules.language import Lexicon, Tongue
-from befund.core.rules.quantities import Entity, Key
+from befund.core.rules.conflict import conflict, denied_there
+from befund.core.rules.entity import Entity, Key
+from befund.core.rules.evidence import Evidence
+from befund.core.rules.language import Tongue
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.support import Evidence, Support, conflict, support_of
+from befund.core.rules.support import Support
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear, probability
 
@@ -23,12 +26,16 @@ _SMALL_TALK = listed(
 )
 
 
+_SAME_MATTER = 0.5
+"""Share of a claim's words from where on a passage that denies them speaks of the same."""
+
+
 class Context:
     """The passages, read, with what is said about which version in them."""
 
-    def __init__(self, passages: Sequence[Passage], texts: Sequence[Text], evidence: Evidence, question: Text) -> None:
+    def __init__(self, passages: Sequence[Passage], evidence: Evidence, question: Text) -> None:
         self.passages = passages
-        self.texts = texts
+        self.texts = texts = evidence.texts
         self.evidence = evidence
         self.question = question
         self.echoes = _asks_openly(question)
@@ -40,6 +47,7 @@ class Context:
         return self.echoes and entity.kind == "name" and not entity.wants.isdisjoint(self.question.provides)
 
 
+_SPEAKERS = listed("i you we me us my your our ich wir sie du mich uns mein meine ihr")
 _OPEN = listed(
     "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum "
     "wozu womit "
@@ -57,7 +65,7 @@ def is_claim(sentence: Sentence) -> bool:
 
     >>> from befund.core.rules.words import tokens
     """
-    if sentence.entities:
+    if sentence.entities or _denies_of_others(sentence):
         return True
     said = [token.text for token in sentence.tokens if token.kind != "mark"]
     told = [term for term in sentence.terms if term.key not in _SMALL_TALK and term.raw.casefold() not in _SMALL_TALK]
@@ -66,12 +74,17 @@ def is_claim(sentence: Sentence) -> bool:
     )
 
 
+def _denies_of_others(sentence: Sentence) -> bool:
+    """Whether it denies something, and not of who speaks or is spoken to ("I do not know")."""
+    return sentence.denied and all(token.text not in _SPEAKERS for token in sentence.tokens)
+
+
 def claim_of(
     sentence: Sentence,
+    found: Support,
     about: frozenset[Key],
     tongue: Tongue,
     context: Context,
-    lexicon: Lexicon,
     model: Linear,
     *,
     force: bool,
@@ -80,14 +93,13 @@ def claim_of(
 
     Args:
         sentence: The claim.
+        found: How it fares in the context.
         about: The versions it speaks of.
         tongue: Language of the answer, for claims too short to show theirs.
         context: What may support it.
-        lexicon: Language data.
         model: Decides where no rule does.
         force: Whether the model may not abstain.
     """
-    found = support_of(sentence, context.evidence, lexicon)
     if found.best is None:
         return Claim(sentence.raw, "unsupported", rule="empty context")
     best = context.evidence.sentences[found.best]
@@ -100,9 +112,14 @@ def claim_of(
     if tongue and other and tongue != other:
         return _translated(sentence, found, context, model, force=force)
     if conflict(sentence, best):
-        return _cite(sentence, "contradicted", found.best, context, "negation differs")
+        if found.coverage >= _SAME_MATTER:
+            return _cite(sentence, "contradicted", found.best, context, "negation differs")
+        if not force:
+            return _cite(sentence, None, found.best, context, "negation differs in another matter")
     if sentence.denied and not best.denied and not force:
         return _cite(sentence, None, found.best, context, "negation not in the passage")
+    if denied_there(sentence, best) and not force:
+        return _cite(sentence, None, found.best, context, "denied in the passage")
     score = model.score(found.features)
     decided = model.decide(score, force=force)
     if decided is None and found.together and score >= model.yes / 2:
@@ -123,13 +140,7 @@ def _cite(sentence: Sentence, verdict: ClaimVerdict | None, at: int, context: Co
     quote = context.evidence.sentences[at].raw
     if verdict == "unsupported":
         return Claim(sentence.raw, verdict, rule=rule)
-    verified = folded(quote) in folded(passage.text or "")
-    return Claim(sentence.raw, verdict, passage.id, quote, verified, rule)
-
-
-def folded(text: str) -> str:
-    """Whitespace and case made alike."""
-    return " ".join(text.casefold().split())
+    return Claim(sentence.raw, verdict, passage.id, quote, stands_in(quote, passage.text or ""), rule)
 
 
 def _without(sentence: Sentence, lost: Entity, found: Support, context: Context) -> Claim:

@@ -1,37 +1,35 @@
 """The offline judge: from one answer to what can be seen in it, by rules that say which they are."""
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from befund.contract import ExpectedBehavior
+from befund.core.empty import says_nothing
+from befund.core.injection import injection_flags
+from befund.core.judged import nothing_said
 from befund.core.judging import REFUSALS, Claim, Fact, Item, Observation, Passage
 from befund.core.rules import versions
+from befund.core.rules.answer import Agreement, Answer, answer_of
 from befund.core.rules.behavior import act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
-from befund.core.rules.facts import Agreement, Answer, agrees_with, answer_of, fact_in
+from befund.core.rules.evidence import evidence_of
+from befund.core.rules.facts import fact_in
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, read
-from befund.core.rules.support import evidence_of
+from befund.core.rules.references import agrees_with
+from befund.core.rules.spelling import without_remarks
+from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
 
-RULES = "2026-11"
+RULES = "2026-11.2"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
-BY_RULE = 0.8
-"""How sure a verdict is that a rule decides alone: people confirmed 73 of 93 such verdicts (docs/judging.md)."""
 
-_INJECTION = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rubric|rules|prompt|above|previous)\b"
-    r"|\b(?:ignoriere?|vergiss|missachte)\b.{0,40}\b(?:anweisung\w*|regeln|vorgaben|rubrik|bisherige\w*)\b"
-    r"|\b(?:mark|rate|grade|judge|score|bewerte\w*|werte)\b.{0,40}\b(?:as|als|this|answer|"
-    r"antwort)\b.{0,20}\b(?:correct|faithful|"
-    r"true|korrekt|richtig|wahr)\b|\bsystem prompt\b|<\|?(?:im_start|system)\|?>",
-    re.IGNORECASE,
-)
+BY_RULE = 0.8
+"""How sure a verdict is that a rule decides alone: people confirmed 69 of 84 such verdicts (docs/judging.md)."""
 
 
 class Knowledge(Struct, frozen=True):
@@ -49,16 +47,14 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         knowledge: Language data and weights.
         force: Decide even where the signal is weak, instead of abstaining.
     """
-    flags = _flags(item)
-    if not item.answer.strip():
-        missing = [Fact(fact, "missing", rule="empty answer") for fact in item.expected_facts]
-        return Observation(facts=missing, agrees=None, reason="The answer is empty.", flags=flags)
+    if says_nothing(item.answer, item.question):
+        return nothing_said(item)
     lexicon = knowledge.lexicon
     question, text = read(item.question, lexicon), read(item.answer, lexicon)
     acts = [act_of(sentence.raw) for sentence in text.sentences]
     said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act == "answer"]
     facts_read = [read(fact, lexicon) for fact in item.expected_facts]
-    references = [read(reference, lexicon) for reference in item.reference_answers]
+    references = [read(without_remarks(reference), lexicon) for reference in item.reference_answers]
     answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
     facts, agreement, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
     behavior = _behavior(answer, acts, facts, agreement.agrees)
@@ -69,7 +65,7 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         claims=[replace(claim, confidence=_sure(claim.verdict, claim.confidence)) for claim in claims],
         observed_behavior=behavior,
         reason=_reason(behavior, facts, agreement.agrees, why, claims),
-        flags=flags,
+        flags=injection_flags(item),
         agrees_confidence=agreement.confidence,
         behavior_confidence=BY_RULE,
     )
@@ -91,7 +87,7 @@ def _correctness(
     found: list[Agreement] = []
     why = ""
     for reference, each in zip(item.reference_answers, references, strict=True):
-        one = agrees_with(answer, reference, each, lexicon, model, force=force)
+        one = agrees_with(answer, without_remarks(reference), each, lexicon, model, force=force)
         found.append(one)
         if one.agrees or not why:
             why = f"{_short(reference)}: {one.rule}" + (f", in {_short(one.quote)}" if one.quote and one.agrees else "")
@@ -138,33 +134,28 @@ def _claims(
         sentences = list(answer.text.sentences)
     passages = [Passage(passage.id, passage.text) for passage in item.context or ()]
     lexicon = knowledge.lexicon
-    texts = [read(passage.text or "", lexicon) for passage in passages]
-    context = Context(passages, texts, evidence_of(texts, lexicon), answer.question)
+    context = Context(passages, evidence_of([passage.text or "" for passage in passages], lexicon), answer.question)
     about = dict(zip(map(id, answer.said), versions.scopes(answer.said, context.known), strict=True))
-    made: dict[tuple[str, object], Claim] = {}
-    found = []
-    for sentence in sentences[:MAX_CLAIMS]:
-        meant = about.get(id(sentence)) or answer.asked
-        key = (sentence.raw, meant)
-        if key not in made:
-            made[key] = claim_of(
-                sentence, meant, answer.text.tongue, context, lexicon, knowledge.weights.support, force=force
-            )
-        found.append(made[key])
+    distinct = {sentence.raw: sentence for sentence in sentences[:MAX_CLAIMS]}
+    supports = dict(zip(distinct, supports_of(list(distinct.values()), context.evidence, lexicon), strict=True))
+    found = [
+        claim_of(
+            sentence,
+            supports[sentence.raw],
+            about.get(id(sentence)) or answer.asked,
+            answer.text.tongue,
+            context,
+            knowledge.weights.support,
+            force=force,
+        )
+        for sentence in sentences[:MAX_CLAIMS]
+    ]
     return found + [Claim(sentence.raw, None, rule="too many claims") for sentence in sentences[MAX_CLAIMS:]]
 
 
 def _is_aside(sentence: Sentence, *, asks: bool) -> bool:
     """Whether a sentence beside a refusal or a question claims something of its own."""
-    return any(not entity.weak for entity in sentence.entities) or (not asks and len(sentence.terms) >= 3)
-
-
-def _flags(item: Item) -> list[str]:
-    flags = [] if item.answer.strip() else ["EMPTY_ANSWER"]
-    texts = [item.answer, *(passage.text or "" for passage in item.context or ())]
-    if any(_INJECTION.search(text) for text in texts):
-        flags.append("POSSIBLE_INJECTION")
-    return flags
+    return any(not entity.weak for entity in sentence.entities) or len(sentence.terms) >= (5 if asks else 3)
 
 
 def _short(text: str) -> str:

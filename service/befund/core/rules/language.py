@@ -15,6 +15,10 @@ Tongue = Literal["en", "de", ""]
 class Lexicon(Protocol):
     """Language data: lemmas, static word vectors, sentence boundaries. Loaded once, outside the core."""
 
+    def __hash__(self) -> int:
+        """By identity: what was read with one is remembered for it."""
+        ...
+
     def lemma(self, word: str) -> str:
         """The dictionary form of a word as written, or the word itself."""
         ...
@@ -64,6 +68,7 @@ GERMAN = listed(
 )
 _ONLY_ENGLISH = ENGLISH - GERMAN - {"all", "am", "so"}
 _ONLY_GERMAN = GERMAN - ENGLISH - {"die", "war", "man", "bin", "wo", "da", "bei", "gut", "im"}
+_UMLAUTS = frozenset("äöü")
 STOPWORDS = ENGLISH | GERMAN
 
 _CALENDAR = (
@@ -88,7 +93,7 @@ def tongue_of(words: Iterable[str]) -> Tongue:
     """
     german = english = 0
     for word in words:
-        german += word in _ONLY_GERMAN or any(letter in "äöü" for letter in word)
+        german += word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word))
         english += word in _ONLY_ENGLISH
     if german == english:
         return ""

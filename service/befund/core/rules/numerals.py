@@ -76,8 +76,10 @@ _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:[.,]\d+)?")
 def digits(text: str) -> tuple[float, ...]:
     """Every reading of a digit string with points or commas in it; none for one that is no number ("3.1.1").
 
-    >>> digits("5.000"), digits("1,5"), digits("1.234,50"), digits("3.1.1")
-    ((5000.0, 5.0), (1.5,), (1234.5,), ())
+    Nobody writes three zeros behind a decimal point, so "5.000" is five thousand and "5.120" may be both.
+
+    >>> digits("5.000"), digits("5.120"), digits("1,5"), digits("1.234,50"), digits("3.1.1")
+    ((5000.0,), (5120.0, 5.12), (1.5,), (1234.5,), ())
     """
     if text.isdigit():
         return (_float(text),)
@@ -87,7 +89,7 @@ def digits(text: str) -> tuple[float, ...]:
         decimal = "," if thousands == "." else "."
         if not text.startswith("0"):
             found.append(_float(text.replace(thousands, "").replace(decimal, ".")))
-    if sum(text.count(mark) for mark in ".,") == 1:
+    if sum(text.count(mark) for mark in ".,") == 1 and not (found and text.endswith("000")):
         found.append(_float(text.replace(",", ".")))
     return tuple(found)
 

@@ -19,11 +19,10 @@ _NOUN_CUES = listed(
     "without ohne no none nothing kein keine keinen keinem keiner keines keinerlei nichts niemand nobody"
 )
 """These deny the thing they stand before; the others deny what the whole clause says."""
-_SOFTENED = listed(
-    "only just merely least later more less fewer until longer earlier nur zuletzt mehr weniger später länger "
-    "früher bloss lediglich than"
-)
-"""After "not" or "nicht" these make a bound or an addition of it ("not only", "nicht länger als")."""
+_SOFTENED = listed("only just merely least until nur zuletzt bloss lediglich than")
+"""After "not" or "nicht" these make a bound or an addition of it ("not only")."""
+_COMPARED = listed("later more less fewer longer earlier mehr weniger später länger früher")
+"""These do where "than" or "als" follows ("nicht länger als")."""
 
 _FALSE = frozenset({"false", "untrue", "incorrect", "wrong", "falsch", "unzutreffend", "unrichtig", "unwahr"})
 _BE = frozenset({"is", "was", "are", "were", "be", "ist", "war", "sind", "waren", "wäre"})
@@ -67,9 +66,10 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
     """
     bounds = [0]
     for at, token in enumerate(found):
-        glued_number = token.glued and at + 1 < len(found) and found[at + 1].glued and token.text in ",.:"
-        if token.kind == "mark" and token.text in _BREAKS and not glued_number:
-            bounds.append(at + 1)
+        if token.kind == "mark":
+            glued_number = token.glued and at + 1 < len(found) and found[at + 1].glued and token.text in ",.:"
+            if token.text in _BREAKS and not glued_number:
+                bounds.append(at + 1)
         elif token.kind == "word" and token.text in _BUT and at > bounds[-1]:
             bounds.append(at)
     bounds.append(len(found))
@@ -82,13 +82,17 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
 
 def _clause(found: Sequence[Token], start: int, end: int, before: Clause | None) -> Clause:
     first = found[start].text
-    begins_that = first in _THAT
     denied_before = bool(before and (before.inherits or any(_denies_clause(found, cue) for cue in before.cues)))
-    words = sum(token.kind != "mark" for token in found[start:end])
-    listed = words <= _LISTED and (first not in _BUT or first in ("and", "und")) and found[start - 1].text != ";"
-    inherits = denied_before and (begins_that or (listed and not _is_no(found, before)))
+    inherits = denied_before and (first in _THAT or (_goes_on(found, start, end) and not _is_no(found, before)))
     conditional = first in _CONDITIONS or (start + 1 < end and found[start + 1].text in _CONDITIONS)
     return Clause(start, end, cues(found, start, end), inherits, conditional)
+
+
+def _goes_on(found: Sequence[Token], start: int, end: int) -> bool:
+    """Whether a short stretch goes on with what was said before it."""
+    words = sum(token.kind != "mark" for token in found[start:end])
+    first = found[start].text
+    return words <= _LISTED and (first not in _BUT or first in ("and", "und")) and found[start - 1].text != ";"
 
 
 def _is_no(found: Sequence[Token], clause: Clause | None) -> bool:
@@ -106,8 +110,11 @@ def _denies_clause(found: Sequence[Token], cue: int) -> bool:
 def cues(found: Sequence[Token], start: int = 0, end: int | None = None) -> tuple[int, ...]:
     """Where the words stand that deny something; an even number of them cancels out."""
     end = len(found) if end is None else end
-    places = [at for at in range(start, end) if _is_cue(found, at, end)]
-    return tuple(places)
+    return tuple([at for at in range(start, end) if _may_deny(found[at].text) and _is_cue(found, at, end)])
+
+
+def _may_deny(text: str) -> bool:
+    return text in _CUES or text in _FALSE or text.endswith("n't")
 
 
 def _is_cue(found: Sequence[Token], at: int, end: int) -> bool:
@@ -132,10 +139,8 @@ def _is_cue(found: Sequence[Token], at: int, end: int) -> bool:
             return following == "longer"
         if text == "no" and at == 0 and following in (",", ".", ""):
             return False
-    if text in ("not", "nicht", "no") and following in _SOFTENED:
-        return following in ("mehr", "longer") and not any(
-            token.text in ("als", "than") for token in found[at + 2 : at + 4]
-        )
+    if text in ("not", "nicht", "no") and following in _SOFTENED | _COMPARED:
+        return following in _COMPARED and all(token.text not in ("als", "than") for token in found[at + 2 : at + 5])
     return not (text in ("nothing", "nichts") and following in ("but", "als"))
 
 

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import STOPWORDS, Lexicon, Tongue, canonical, tongue_of
 from befund.core.rules.polarity import WITHOUT, Clause, clauses, denied_tokens
-from befund.core.rules.quantities import Entity, Key, entities
+from befund.core.rules.quantities import entities
 from befund.core.rules.words import Token, tokens
 
 MAX_CHARACTERS = 200_000
@@ -15,6 +17,9 @@ MAX_CHARACTERS = 200_000
 MAX_SENTENCES = 2_000
 """Of one text, likewise."""
 _LONGEST_SENTENCE = 2_000
+_LONGEST_REMEMBERED = 4_000
+_REMEMBERED = 250
+"""Texts; a character of one takes about 54 bytes once it is read."""
 
 
 class Term(Struct, frozen=True):
@@ -27,7 +32,17 @@ class Term(Struct, frozen=True):
 
 
 class Sentence(Struct, frozen=True):
-    """One sentence. `raw` is verbatim from the text it was read from."""
+    """One sentence.
+
+    Attributes:
+        raw: Verbatim from the text it was read from.
+        tokens: All of it.
+        terms: Its words that say something.
+        entities: What is exact in it.
+        clauses: In order.
+        denied_at: The tokens that are denied.
+        denied: Whether anything in it is denied; that something is without something else denies nothing.
+    """
 
     raw: str
     tokens: Sequence[Token]
@@ -35,11 +50,7 @@ class Sentence(Struct, frozen=True):
     entities: Sequence[Entity]
     clauses: Sequence[Clause]
     denied_at: frozenset[int]
-
-    @property
-    def denied(self) -> bool:
-        """Whether anything in it is denied; that something is without something else denies nothing."""
-        return any(self.tokens[cue].text not in WITHOUT for clause in self.clauses for cue in clause.cues)
+    denied: bool
 
     def clause_at(self, token: int) -> Clause:
         """The clause in which this token stands."""
@@ -89,8 +100,19 @@ _MARKER = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)")
 
 
 def read(text: str, lexicon: Lexicon) -> Text:
-    """Read a text: cut it into sentences and each sentence into what can be compared."""
-    text = text[:MAX_CHARACTERS]
+    """Read a text: cut it into sentences and each sentence into what can be compared.
+
+    Passages come again with the next question, and references with the next answer: short texts are remembered.
+    """
+    return _remembered(text, lexicon) if len(text) <= _LONGEST_REMEMBERED else _read(text[:MAX_CHARACTERS], lexicon)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str, lexicon: Lexicon) -> Text:
+    return _read(text, lexicon)
+
+
+def _read(text: str, lexicon: Lexicon) -> Text:
     tongue = tongue_of(text[:5_000].casefold().split())
     found = [read_sentence(raw, lexicon) for raw in _cut(text, lexicon, tongue)]
     return text_of([sentence for sentence in found if sentence is not None], tongue)
@@ -139,10 +161,16 @@ def read_sentence(raw: str, lexicon: Lexicon) -> Sentence | None:
         if token.kind in ("word", "name") and at not in taken and token.text not in STOPWORDS and len(token.text) > 1
     ]
     parts = clauses(found)
-    return Sentence(raw, found, terms, exact, parts, denied_tokens(found, parts))
+    denied = any(found[cue].text not in WITHOUT for part in parts for cue in part.cues)
+    return Sentence(raw, found, terms, exact, parts, denied_tokens(found, parts), denied)
 
 
 def _key(token: Token, lexicon: Lexicon) -> str:
     if token.kind == "name":
         return token.text
-    return canonical(token.text, lexicon.lemma(token.raw).casefold())
+    return _key_of(token.text, token.raw, lexicon)
+
+
+@lru_cache(maxsize=50_000)
+def _key_of(folded: str, raw: str, lexicon: Lexicon) -> str:
+    return canonical(folded, lexicon.lemma(raw).casefold())

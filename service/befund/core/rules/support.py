@@ -1,21 +1,19 @@
-"""Whether a claim follows from the context: what is measured of the two, and where in the context it stands."""
+"""Whether claims follow from the context: what is measured of them, and where in the context each stands."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from befund.core.rules.alignment import Array, Terms, likeness, share, terms_of
+from befund.core.rules.alignment import Array, Terms, cosines, likeness, weighed
+from befund.core.rules.conflict import conflict
+from befund.core.rules.entity import Entity
+from befund.core.rules.evidence import Evidence, pairs_of, unit_rows
 from befund.core.rules.language import Lexicon
-from befund.core.rules.polarity import WITHOUT
-from befund.core.rules.quantities import Entity, Key
-from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.reading import Sentence, Term
 from befund.core.rules.vocabulary import listed
-
-WINDOW = 3
-"""Sentences that may support a claim together."""
 
 ENTITY_WEIGHT = 14.0
 """What a figure weighs beside words."""
@@ -28,80 +26,9 @@ FEATURES = (
 )  # fmt: skip
 _FIRST_PERSON = listed("i my me i'm ich mein meine")
 _OPINION = listed("think love like believe favorite hope guess great")
-_REACH = 8
-"""Tokens behind a denial that it can be about."""
-
 _CHAT = listed("yeah yep yup well oh wow so haha lol actually you your i've i'm i'd pretty too ! ?")
-
-
-class Evidence(Struct, frozen=True):
-    """The context, ready to be compared with claims.
-
-    Attributes:
-        chunks: Which chunk each sentence is from.
-        sentences: All sentences of the context, in order.
-        terms: Their distinct words.
-        words: Columns of `terms`, sentence after sentence; one past the last stands in a sentence without any.
-        begins: Where in `words` each sentence begins.
-        provides: For each sentence which keys its entities provide.
-        places: For each of these keys the sentences that provide it.
-        pairs: Words that stand side by side.
-        means: The mean vector of each sentence.
-        windows: For each sentence the `WINDOW` sentences that begin with it, in its chunk; the last repeats.
-    """
-
-    chunks: Sequence[int]
-    sentences: Sequence[Sentence]
-    terms: Terms
-    words: NDArray[np.intp]
-    begins: NDArray[np.intp]
-    provides: Sequence[frozenset[Key]]
-    places: Mapping[Key, Sequence[int]]
-    pairs: frozenset[tuple[str, str]]
-    means: Array
-    windows: NDArray[np.intp]
-
-
-def evidence_of(texts: Sequence[Text], lexicon: Lexicon) -> Evidence:
-    """Prepare the texts of the context."""
-    sentences = [sentence for text in texts for sentence in text.sentences]
-    chunks = [number for number, text in enumerate(texts) for _ in text.sentences]
-    terms = terms_of(sentences, lexicon)
-    place = {key: column for column, key in enumerate(terms.keys)}
-    words: list[int] = []
-    begins: list[int] = []
-    means = np.zeros((len(sentences), terms.vectors.shape[1]), np.float32)
-    for row, sentence in enumerate(sentences):
-        columns = [place[key] for key in dict.fromkeys(term.key for term in sentence.terms)]
-        begins.append(len(words))
-        words.extend(columns or [len(terms.keys)])
-        means[row] = terms.weights[columns] @ terms.vectors[columns]
-    means /= np.maximum(np.sqrt((means * means).sum(axis=1, keepdims=True)), 1e-9)
-    provides = [frozenset(key for entity in sentence.entities for key in entity.provides) for sentence in sentences]
-    places: dict[Key, list[int]] = {}
-    for row, keys in enumerate(provides):
-        for key in keys:
-            places.setdefault(key, []).append(row)
-    pairs = frozenset(pair for sentence in sentences for pair in pairs_of(sentence))
-    columns_of, starts = np.array(words, np.intp), np.array(begins, np.intp)
-    return Evidence(chunks, sentences, terms, columns_of, starts, provides, places, pairs, means, _windows(chunks))
-
-
-def _windows(chunks: Sequence[int]) -> NDArray[np.intp]:
-    found = np.zeros((len(chunks), WINDOW), np.intp)
-    for first in range(len(chunks)):
-        last = first
-        for at in range(WINDOW):
-            if first + at < len(chunks) and chunks[first + at] == chunks[first]:
-                last = first + at
-            found[first, at] = last
-    return found
-
-
-def pairs_of(sentence: Sentence) -> list[tuple[str, str]]:
-    """Neighbouring words, in order."""
-    keys = [term.key for term in sentence.terms]
-    return list(pairwise(keys))
+_WORDS_AT_ONCE = 400
+"""Words of claims that are compared with the context in one go, for the sake of memory."""
 
 
 class Support(Struct, frozen=True):
@@ -124,68 +51,197 @@ class Support(Struct, frozen=True):
     together: bool
 
 
-def support_of(claim: Sentence, evidence: Evidence, lexicon: Lexicon) -> Support:
-    """Measure a claim against the context."""
-    wanted = terms_of([claim], lexicon)
-    exact = [entity for entity in claim.entities if not entity.weak]
+def supports_of(claims: Sequence[Sentence], evidence: Evidence, lexicon: Lexicon) -> list[Support]:
+    """Measure claims against the context."""
     if not evidence.sentences:
-        return Support(np.zeros(len(FEATURES), np.float32), None, (0, 0), exact, 0.0, False)
-    met = _by_sentence(likeness(wanted, evidence.terms), evidence)
-    figures = _figures_by_sentence(exact, evidence)
-    in_window, figures_in_window = met[:, evidence.windows].max(axis=2), figures[:, evidence.windows].max(axis=2)
-    window = int((wanted.weights @ in_window + ENTITY_WEIGHT * figures_in_window.sum(axis=0)).argmax())
-    words = wanted.weights @ met
-    best = int((words + ENTITY_WEIGHT * figures.sum(axis=0)).argmax())
-    total = max(float(wanted.weights.sum()), 1e-9)
+        nothing = np.zeros(len(FEATURES), np.float32)
+        return [Support(nothing, None, (0, 0), _figures(claim), 0.0, False) for claim in claims]
+    return [found for part in _portions(claims) for found in _measured(part, evidence, lexicon)]
+
+
+def _portions(claims: Sequence[Sentence]) -> Iterator[list[Sentence]]:
+    part: list[Sentence] = []
+    words = 0
+    for claim in claims:
+        if part and words + len(claim.terms) > _WORDS_AT_ONCE:
+            yield part
+            part, words = [], 0
+        part.append(claim)
+        words += len(claim.terms)
+    if part:
+        yield part
+
+
+def _figures(claim: Sentence) -> list[Entity]:
+    return [entity for entity in claim.entities if not entity.weak]
+
+
+class _Words(Struct, frozen=True):
+    """The distinct words of each of several claims, a row a word, and before each claim a row that weighs nothing.
+
+    Attributes:
+        terms: The words, each once.
+        rows: Which of them each row is; -1 for a row that weighs nothing.
+        begins: Where each claim begins.
+        weights: How much each row tells.
+        proper: Which rows look like names.
+    """
+
+    terms: Terms
+    rows: NDArray[np.intp]
+    begins: NDArray[np.intp]
+    weights: Array
+    proper: NDArray[np.bool_]
+
+    def total(self, values: Array) -> Array:
+        """For each claim the sum over its words."""
+        return np.asarray(np.add.reduceat(values, self.begins, axis=0))
+
+    def spread(self, distinct: Array) -> Array:
+        """From a row a distinct word to a row a word of each claim; the rows that weigh nothing are met."""
+        return np.concatenate([distinct, np.ones((1, distinct.shape[1]), np.float32)])[self.rows]
+
+
+def _words_of(claims: Sequence[Sentence], lexicon: Lexicon) -> _Words:
+    distinct: dict[tuple[str, str], int] = {}
+    first: list[Term] = []
+    rows: list[int] = []
+    begins: list[int] = []
+    proper: list[bool] = []
+    for claim in claims:
+        begins.append(len(rows))
+        rows.append(-1)
+        proper.append(False)
+        own: dict[str, Term] = {}
+        for term in claim.terms:
+            own.setdefault(term.key, term)
+        for term in own.values():
+            place = distinct.setdefault((term.key, term.raw), len(first))
+            if place == len(first):
+                first.append(term)
+            rows.append(place)
+            proper.append(term.proper)
+    terms = weighed(first, lexicon)
+    index = np.array(rows, np.intp)
+    weights = np.concatenate([terms.weights, np.zeros(1, np.float32)])[index]
+    return _Words(terms, index, np.array(begins, np.intp), weights, np.array(proper, np.bool_))
+
+
+def _measured(claims: Sequence[Sentence], evidence: Evidence, lexicon: Lexicon) -> list[Support]:
+    words = _words_of(claims, lexicon)
+    by_sentence = evidence.of_words(likeness(words.terms, evidence.terms))
+    met, met_in_window = words.spread(by_sentence), words.spread(evidence.in_windows(by_sentence))
+    figures = _figures_of(claims, evidence)
+    held = words.total(words.weights[:, None] * met)
+    held_in_window = words.total(words.weights[:, None] * met_in_window)
+    best = (held + ENTITY_WEIGHT * figures.count(figures.stated)).argmax(axis=1)
+    window = (held_in_window + ENTITY_WEIGHT * figures.count(figures.in_window)).argmax(axis=1)
+    sizes = np.diff(np.append(words.begins, len(words.rows)))
+    inside = met_in_window[np.arange(len(words.rows)), np.repeat(window, sizes)]
+    total = np.maximum(words.total(words.weights), 1e-9)
+    columns = zip(
+        claims,
+        figures.held(window),
+        best.tolist(),
+        window.tolist(),
+        _coverage(words, inside, met.max(axis=1)).tolist(),
+        np.where(sizes > 1, held.max(axis=1) / total, 1.0).tolist(),
+        (held[np.arange(len(claims)), best] / total).tolist(),
+        _weakest_clauses(claims, words, inside),
+        _likest(words, evidence).tolist(),
+        strict=True,
+    )
+    return [
+        _support(claim, evidence, exact, (at, first), [*coverage, most, weakest], likest, of_best)
+        for claim, exact, at, first, coverage, most, of_best, weakest, likest in columns
+    ]
+
+
+class _Figures(Struct, frozen=True):
+    """The figures of several claims, and where in the context they stand.
+
+    Attributes:
+        exact: Of each claim.
+        begins: The first row of each claim, and one past the last row of all.
+        stated: A row a figure, a column a sentence that states it.
+        in_window: Likewise, a column a window.
+    """
+
+    exact: Sequence[Sequence[Entity]]
+    begins: Sequence[int]
+    stated: Array
+    in_window: Array
+
+    def count(self, stated: Array) -> Array:
+        """For each claim and column how many of its figures are stated there."""
+        found = np.zeros((len(self.exact), stated.shape[1]), np.float32)
+        for claim, (begin, end) in enumerate(pairwise(self.begins)):
+            if begin < end:
+                found[claim] = stated[begin:end].sum(axis=0)
+        return found
+
+    def held(self, windows: NDArray[np.intp]) -> Iterator[list[tuple[Entity, bool, bool]]]:
+        """For each claim its figures, each with whether the context states it, and whether its window does."""
+        anywhere: list[bool] = [bool(row.any()) for row in self.stated]
+        sizes = np.diff(self.begins)
+        inside = self.in_window[np.arange(len(anywhere)), np.repeat(windows, sizes)].tolist()
+        for exact, (begin, end) in zip(self.exact, pairwise(self.begins), strict=True):
+            yield list(zip(exact, anywhere[begin:end], inside[begin:end], strict=True))
+
+
+def _figures_of(claims: Sequence[Sentence], evidence: Evidence) -> _Figures:
+    exact = [_figures(claim) for claim in claims]
+    stated = evidence.of_figures([entity for own in exact for entity in own])
+    return _Figures(exact, [0, *accumulate(map(len, exact))], stated, evidence.in_windows(stated))
+
+
+def _support(
+    claim: Sentence,
+    evidence: Evidence,
+    figures: Sequence[tuple[Entity, bool, bool]],
+    place: tuple[int, int],
+    words: list[float],
+    likest: float,
+    of_best: float,
+) -> Support:
+    best, window = place
+    passage = evidence.sentences[best]
+    count = max(len(figures), 1)
+    missing = [entity for entity, anywhere, _ in figures if not anywhere]
+    elsewhere = sum(not inside for _, _, inside in figures)
     values = (
-        *_coverage(wanted, in_window[:, window], met.max(axis=1)),
-        float(words.max()) / total if wanted.keys else 1.0,
-        _weakest_clause(claim, wanted, in_window[:, window]),
-        1 - float(figures.max(axis=1).mean()) if exact else 0.0,
-        1 - float(figures_in_window[:, window].mean()) if exact else 0.0,
+        *words,
+        len(missing) / count,
+        elsewhere / count,
         *_order(claim, evidence),
-        _likest(wanted, evidence),
+        likest,
         *_manner(claim),
         float(np.log1p(len(evidence.sentences))),
-        float(claim.denied and not evidence.sentences[best].denied),
-        float(not claim.denied and evidence.sentences[best].denied),
-        float(bool(exact)),
-        float(conflict(claim, evidence.sentences[best])),
+        float(claim.denied and not passage.denied),
+        float(not claim.denied and passage.denied),
+        float(bool(figures)),
+        float(conflict(claim, passage)),
     )
-    missing = [entity for entity, row in zip(exact, figures, strict=True) if not row.any()]
     span = (int(evidence.windows[window, 0]), int(evidence.windows[window, -1]))
-    together = bool(exact) and bool(figures_in_window[:, window].all())
-    return Support(np.array(values, np.float32), best, span, missing, float(words[best]) / total, together)
+    return Support(np.array(values, np.float32), best, span, missing, of_best, bool(figures) and not elsewhere)
 
 
-def _by_sentence(alike: Array, evidence: Evidence) -> Array:
-    """For each word (row) and sentence (column) the likeness of the likest word in it."""
-    padded = np.concatenate([alike, np.zeros((alike.shape[0], 1), np.float32)], axis=1)
-    return np.maximum.reduceat(padded[:, evidence.words], evidence.begins, axis=1)
-
-
-def _figures_by_sentence(exact: Sequence[Entity], evidence: Evidence) -> Array:
-    """For each entity (row) and sentence (column) whether the sentence states it."""
-    found = np.zeros((len(exact), len(evidence.sentences)), np.float32)
-    for row, entity in enumerate(exact):
-        for key in entity.wants | entity.near:
-            found[row, evidence.places.get(key, [])] = 1.0
-    return found
-
-
-def _coverage(wanted: Terms, inside: Array, anywhere: Array) -> tuple[float, ...]:
-    """How much of the words the best window and the whole context hold, and what they lack most."""
-    weights, names = wanted.weights, wanted.proper
-    total = max(float(weights.sum()), 1e-9)
-    return (
-        share(weights, (inside >= 1).astype(np.float32)),
-        share(weights, inside),
-        share(weights, (anywhere >= 1).astype(np.float32)),
-        share(weights, anywhere),
-        float((weights * (1 - inside)).max(initial=0.0)) / 16,
-        float((weights * (1 - anywhere))[names].sum()) / total,
-        float((weights * (1 - inside))[names].sum()) / total,
-        float(np.log1p((inside < 0.6).sum())),
+def _coverage(words: _Words, inside: Array, anywhere: Array) -> Array:
+    """How much of each claim's words the best window and the whole context hold, and what they lack most."""
+    weights, names = words.weights, words.proper
+    total = np.maximum(words.total(weights), 1e-9)
+    lacking, lacking_inside = weights * (1 - anywhere), weights * (1 - inside)
+    shares = [words.total(weights * held) / total for held in (inside >= 1, inside, anywhere >= 1, anywhere)]
+    worded = total > 1e-9
+    return np.stack(
+        [
+            *(np.where(worded, held, 1.0) for held in shares),
+            np.maximum.reduceat(lacking_inside, words.begins) / 16,
+            words.total(lacking * names) / total,
+            words.total(lacking_inside * names) / total,
+            np.log1p(words.total((inside < 0.6).astype(np.float32))),
+        ],
+        axis=1,
     )
 
 
@@ -196,10 +252,12 @@ def _order(claim: Sentence, evidence: Evidence) -> tuple[float, float]:
     return sum(pair in evidence.pairs for pair in own) / size, _longest_run(own, evidence.pairs) / size
 
 
-def _likest(wanted: Terms, evidence: Evidence) -> float:
-    mean = wanted.weights @ wanted.vectors
-    mean /= max(float(np.sqrt((mean * mean).sum())), 1e-9)
-    return float((evidence.means @ mean).max())
+def _likest(words: _Words, evidence: Evidence) -> Array:
+    """How like the sense of each claim the likest sentence is."""
+    weighted = words.terms.weights[:, None] * words.terms.vectors
+    nothing = np.zeros((1, weighted.shape[1]), np.float32)
+    means = unit_rows(words.total(np.concatenate([weighted, nothing])[words.rows]))
+    return np.asarray(cosines(means, evidence.means).max(axis=1))
 
 
 def _manner(claim: Sentence) -> tuple[float, ...]:
@@ -212,28 +270,6 @@ def _manner(claim: Sentence) -> tuple[float, ...]:
     )
 
 
-def conflict(claim: Sentence, passage: Sentence) -> bool:
-    """Whether one denies what the other says, in the same words."""
-    return _denies(claim, passage) or _denies(passage, claim)
-
-
-def _denies(one: Sentence, other: Sentence) -> bool:
-    """Whether what one denies, right behind a cue or else right before it, the other says and does not deny."""
-    there = {term.key: term.at in other.denied_at for term in other.terms}
-    for clause in one.clauses:
-        for cue in clause.cues:
-            if one.tokens[cue].text in WITHOUT:
-                continue
-            after = [term.key for term in one.terms if cue < term.at < min(clause.end, cue + _REACH)]
-            before = [term.key for term in one.terms if clause.start <= term.at < cue][-3:]
-            scope = (after or before)[:4]
-            shared = [key for key in scope if key in there]
-            close = shared[:1] == scope[:1] or 2 * len(shared) >= len(scope)
-            if shared and close and not any(there[key] for key in shared):
-                return True
-    return False
-
-
 def _longest_run(own: Sequence[tuple[str, str]], given: frozenset[tuple[str, str]]) -> int:
     longest = run = 0
     for pair in own:
@@ -242,12 +278,14 @@ def _longest_run(own: Sequence[tuple[str, str]], given: frozenset[tuple[str, str
     return longest
 
 
-def _weakest_clause(claim: Sentence, wanted: Terms, met: Array) -> float:
-    """The share met of the clause that fares worst, among clauses with at least two words."""
-    place = {key: row for row, key in enumerate(wanted.keys)}
-    worst = 1.0
-    for clause in claim.clauses:
-        rows = [place[term.key] for term in claim.terms if clause.start <= term.at < clause.end]
-        if len(rows) >= 2:
-            worst = min(worst, share(wanted.weights[rows], met[rows]))
-    return worst
+def _weakest_clauses(claims: Sequence[Sentence], words: _Words, met: Array) -> Iterator[float]:
+    """For each claim the share met of the clause that fares worst, among clauses with at least two words."""
+    weights, held = words.weights.tolist(), (words.weights * met).tolist()
+    for claim, begin in zip(claims, words.begins.tolist(), strict=True):
+        row = {key: begin + 1 + at for at, key in enumerate(dict.fromkeys(term.key for term in claim.terms))}
+        worst = 1.0
+        for clause in claim.clauses:
+            rows = [row[term.key] for term in claim.terms if clause.start <= term.at < clause.end]
+            if len(rows) >= 2:
+                worst = min(worst, sum(held[at] for at in rows) / sum(weights[at] for at in rows))
+        yield worst

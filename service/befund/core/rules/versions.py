@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from befund.core.rules.quantities import Entity, Key
+from befund.core.rules.entity import Entity, Key
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.vocabulary import listed
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -37,6 +38,9 @@ _FOLD = str.maketrans(
     }
 )
 _THOUSANDS = re.compile(r"(?<=\d)(?:[\u00a0\u202f\u2009'’](?=\d{3}(?!\d))| (?=000(?!\d)))")
+_MISREAD = re.compile("[\u00c2-\u00c5][\u0080-\u00bf]")
+"""UTF-8 of two bytes, read as Latin-1: "Ã¡" for "á"."""
+_ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u0307\u0309-\u036f]+|(?<=[^AOUaou])\u0308")
 _FOOTNOTE = re.compile(r"\[\d{1,3}\]|\[(?:edit|citation needed) ?\]")
 
 _PIECE = re.compile(
@@ -55,9 +59,27 @@ _COMPOUND = re.compile(r"\d[^-]*-[^\W\d]{3}|[^\W\d]{3}-[^-]*[^\W\d]\d")
 _MAX_NAME = 200
 
 
+def _reread(found: re.Match[str]) -> str:
+    try:
+        return found[0].encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return found[0]
+
+
+def _unaccented(text: str) -> str:
+    """Without accents, which many leave out; umlauts make another word and stay."""
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", _ACCENT.sub("", parts))
+
+
 def fold(text: str) -> str:
-    """Unicode forms, quotation marks, dashes and thousands separators made alike; case is kept."""
-    text = text.replace("\u00c2\u00a0", " ")  # a no-break space that was decoded wrongly
+    """Unicode forms, accents, quotation marks, dashes and thousands separators made alike; case and umlauts are kept.
+
+    >>> fold("Dáin’s café, Größe")
+    "Dain's cafe, Größe"
+    """
+    if not text.isascii():
+        text = _unaccented(_MISREAD.sub(_reread, text))
     joined = _THOUSANDS.sub("", text.translate(_FOLD) if "½" in text else text)
     return unicodedata.normalize("NFKC", joined.translate(_FOLD))
 
@@ -71,10 +93,16 @@ def tokens(text: str) -> list[Token]:
     """
     found: list[Token] = []
     for chunk in _FOOTNOTE.sub(" ", fold(text)).split():
-        found.extend(_of_chunk(chunk))
+        found.extend(_remembered(chunk) if len(chunk) <= _MAX_NAME else _of_chunk(chunk))
         if len(found) > MAX_TOKENS:
             break
     return found
+
+
+@lru_cache(maxsize=20_000)
+def _remembered(chunk: str) -> tuple[Token, ...]:
+    """Most of a text is words that came before."""
+    return tuple(_of_chunk(chunk))
 
 
 def _of_chunk(chunk: str) -> Iterator[Token]:

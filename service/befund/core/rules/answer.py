@@ -1,0 +1,127 @@
+"""The answer as the question puts it, and what is found in it of what was expected."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from befund.core.judging import FactVerdict
+from befund.core.rules import agreement, versions
+from befund.core.rules.candidates import lists_candidates
+from befund.core.rules.entity import Entity, Key
+from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.units import UNITS, Reading
+from befund.core.rules.vocabulary import listed
+
+_YES = frozenset({"yes", "ja", "yeah", "yep", "correct", "jawohl", "right", "indeed", "stimmt", "richtig"})
+_NO = frozenset({"no", "nein", "nope", "nö"})
+_USUALLY = listed("typically generally usually normally mostly basically meist meistens normalerweise üblicherweise")
+
+
+class Answer(Struct, frozen=True):
+    """The answer as the question puts it.
+
+    Attributes:
+        raw: As given.
+        question: Read.
+        text: The answer, read.
+        said: Its sentences without refusals and questions.
+        lists: Whether it hides what is expected among other candidates.
+        known: Every version that question or answer names.
+        asked: The versions the question names.
+        units: The units the question names.
+    """
+
+    raw: str
+    question: Text
+    text: Text
+    said: Sequence[Sentence]
+    lists: bool
+    known: frozenset[Key]
+    asked: frozenset[Key]
+    units: Sequence[Reading]
+
+
+def answer_of(raw: str, question: Text, text: Text, said: Sequence[Sentence], expected: Sequence[Text]) -> Answer:
+    """Put together what is asked, what is said, and what is expected."""
+    right = [words for each in expected if (words := _plain(each))]
+    known = versions.keys_of([question, text])
+    asked = frozenset(key for sentence in question.sentences for _, key in versions.named(sentence))
+    units = [
+        reading
+        for sentence in question.sentences
+        for token in sentence.tokens
+        if token.kind == "word" and len(token.text) > 3
+        for reading in UNITS.get(token.text, ())
+    ]
+    return Answer(raw, question, text, said, lists_candidates(said, right, _plain(question)), known, asked, units)
+
+
+def _plain(text: Text) -> frozenset[str]:
+    return frozenset(token.text for sentence in text.sentences for token in sentence.tokens if token.kind != "mark")
+
+
+class Finding(Struct, frozen=True):
+    """What became of one fact: verdict, where in the answer, by which rule; how sure where the model decided."""
+
+    verdict: FactVerdict | None
+    quote: str | None
+    rule: str
+    confidence: float | None = None
+
+
+class Agreement(Struct, frozen=True):
+    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
+
+    agrees: bool | None
+    rule: str
+    quote: str | None
+    confidence: float | None = None
+
+
+def objected(rule: str, quote: str | None, confidence: float | None = None) -> Finding:
+    """What denies or differs contradicts the fact; what leaves it open, or has other words, misses it."""
+    return Finding(
+        "missing" if rule in ("candidates", "hedged", "wording", "nothing said") else "contradicted",
+        quote,
+        rule,
+        confidence,
+    )
+
+
+def to_state(read: Text, question: Text) -> list[Entity]:
+    """The figures and names an answer must state: those the question lacks, or all where it lacks no word either."""
+    return agreement.new_entities(read, question) or (
+        [] if read.keys - question.keys else agreement.strong(read.entities)
+    )
+
+
+def is_denied(sentence: Sentence, token: int, question: Text, read: Text) -> bool:
+    """Whether what stands here is denied where neither question nor fact denies anything, or the other way round."""
+    clause = sentence.clause_at(token)
+    here = token in sentence.denied_at and not clause.conditional
+    if read.denied:
+        return not sentence.denied
+    return here and not question.denied
+
+
+def compare_yes_no(answer: Answer, read: Text) -> Finding | None:
+    """Yes against no, where both reference and answer begin with one of them."""
+    if not read.sentences or not answer.said:
+        return None
+    wanted, given = _word_of(read.sentences[0]), _word_of(answer.said[0])
+    if wanted is None or given is None:
+        return None
+    quote = answer.said[0].raw
+    if wanted == given:
+        return Finding("stated", quote, "yes or no")
+    return Finding("contradicted", quote, "yes or no differs")
+
+
+def _word_of(sentence: Sentence) -> bool | None:
+    words = [token for token in sentence.tokens if token.text not in _USUALLY]
+    if words and words[0].text == ",":
+        words = words[1:]
+    if not words or (len(words) > 1 and words[1].kind != "mark"):
+        return None
+    first = words[0].text
+    return True if first in _YES else False if first in _NO else None
