@@ -81,6 +81,7 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_DATABASE_URL=",
         "BEFUND_STORE_CONTENT=full",
         "BEFUND_RETENTION_DAYS=",
+        "BEFUND_MONITOR_ENTRIES=1000000",
         "BEFUND_METRICS_RUNS=main",
         "BEFUND_CHROMA_URL=",
         "BEFUND_EMBEDDER=",

@@ -69,23 +69,10 @@ class Finding(Struct, frozen=True):
     confidence: float | None = None
 
 
-class Agreement(Struct, frozen=True):
-    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
-
-    agrees: bool | None
-    rule: str
-    quote: str | None
-    confidence: float | None = None
-
-
 def objected(rule: str, quote: str | None, confidence: float | None = None) -> Finding:
     """What denies or differs contradicts the fact; what leaves it open, or has other words, misses it."""
-    return Finding(
-        "missing" if rule in ("candidates", "hedged", "wording", "nothing said") else "contradicted",
-        quote,
-        rule,
-        confidence,
-    )
+    is_open = rule in ("candidates", "hedged", "wording", "nothing said")
+    return Finding("missing" if is_open else "contradicted", quote, rule, confidence)
 
 
 def to_state(read: Text, question: Text) -> list[Entity]:

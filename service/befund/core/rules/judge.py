@@ -11,14 +11,14 @@ from befund.core.injection import injection_flags
 from befund.core.judged import nothing_said
 from befund.core.judging import REFUSALS, Claim, Fact, Item, Observation, Passage
 from befund.core.rules import versions
-from befund.core.rules.answer import Agreement, Answer, answer_of
+from befund.core.rules.answer import Answer, answer_of
 from befund.core.rules.behavior import act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
 from befund.core.rules.evidence import evidence_of
 from befund.core.rules.facts import fact_in
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, read
-from befund.core.rules.references import agrees_with
+from befund.core.rules.references import Agreement, agrees_with
 from befund.core.rules.spelling import without_remarks
 from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
@@ -27,7 +27,6 @@ RULES = "2026-11.2"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
-
 BY_RULE = 0.8
 """How sure a verdict is that a rule decides alone: people confirmed 69 of 84 such verdicts (docs/judging.md)."""
 

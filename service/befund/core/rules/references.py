@@ -2,14 +2,25 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from befund.core.rules import agreement
-from befund.core.rules.answer import Agreement, Answer, compare_yes_no, is_denied, to_state
+from befund.core.rules.answer import Answer, compare_yes_no, is_denied, to_state
 from befund.core.rules.candidates import hedged
 from befund.core.rules.entity import Entity
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, text_of
 from befund.core.rules.spelling import spelled_otherwise
 from befund.core.rules.weights import Linear, probability
+
+
+class Agreement(Struct, frozen=True):
+    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
+
+    agrees: bool | None
+    rule: str
+    quote: str | None
+    confidence: float | None = None
 
 
 def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
@@ -35,14 +46,15 @@ def agrees_with(
         return Agreement(yes_no.verdict == "stated", yes_no.rule, yes_no.quote)
     said = text_of(answer.said, answer.text.tongue)
     values = agreement.measure(answer.question, said, read, (reference, answer.raw), lexicon)
-    score, same = model.score(values), _otherwise_spelled(answer, read)
-    decided = same or model.decide(score, force=force)
+    score = model.score(values)
+    spelled = _otherwise_spelled(answer, read)
+    decided = spelled or model.decide(score, force=force)
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
     if decided is not False and (rule := veto(answer, best, read)):
         return Agreement(False, rule, best.raw)
     if decided and not force and _denies_elsewhere(answer, read):
         return Agreement(None, "something is denied", best.raw)
-    sure = None if same or decided is None else probability(score if decided else -score)
+    sure = None if decided is None or spelled else probability(score if decided else -score)
     return Agreement(decided, "wording", best.raw, sure)
 
 
