@@ -9,8 +9,9 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import CalibrationItem, DiagnoseItem, JudgeItem, RetrievalOptions
+from befund.contract import CalibrationItem, CompareSide, DiagnoseItem, Gate, JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
+from befund_client._comparing import CompareKeywords, GateLike, SideLike, compare_body
 from befund_client._diagnosing import DiagnoseBatchKeywords, DiagnoseKeywords
 from befund_client._documents import DocumentLike
 from befund_client._errors import (
@@ -33,6 +34,7 @@ from befund_client._files import (
     read_cases,
     read_config,
     read_dataset,
+    read_gates,
     read_ids,
     read_mapping,
     read_rankings,
@@ -46,6 +48,8 @@ __all__ = [
     "CalibrateKeywords",
     "CalibrationItem",
     "Client",
+    "CompareKeywords",
+    "CompareSide",
     "ConflictError",
     "DatasetFormat",
     "DatasetLike",
@@ -54,6 +58,8 @@ __all__ = [
     "DiagnoseKeywords",
     "DocumentLike",
     "FileError",
+    "Gate",
+    "GateLike",
     "JudgeBatchKeywords",
     "JudgeItem",
     "JudgeKeywords",
@@ -67,12 +73,15 @@ __all__ = [
     "RetrievalOptions",
     "RetrieveEvalKeywords",
     "Retry",
+    "SideLike",
     "TransportError",
+    "compare_body",
     "read_answers",
     "read_calibration",
     "read_cases",
     "read_config",
     "read_dataset",
+    "read_gates",
     "read_ids",
     "read_mapping",
     "read_rankings",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from befund.contract import (
     CalibrationResponse,
     ChunkingOptions,
+    CompareResponse,
     Dataset,
     DatasetDeleted,
     DatasetList,
@@ -33,8 +34,10 @@ from befund.contract import (
     RunImported,
     RunList,
     RunQuestion,
+    RunRejudged,
 )
-from befund_client import _diagnosing, _documents, _judging, _monitors, _requests
+from befund_client import _comparing, _diagnosing, _documents, _judging, _monitors, _requests
+from befund_client._comparing import CompareKeywords, RejudgeKeywords, SideLike
 from befund_client._diagnosing import CaseLike, DiagnoseBatchKeywords, DiagnoseKeywords
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
@@ -127,6 +130,9 @@ class Client:
             items: The answers.
             options: Those of `judge`, and `max_cost_usd`.
 
+        Returns:
+            `results`, one an answer in the order sent, with `judgment` or `problem`, and `summary`, the rates over all.
+
         Raises:
             ValueError: There are more; `start_judging` takes them.
         """
@@ -158,6 +164,23 @@ class Client:
     def cancel_job(self, job_id: str) -> JobAnswer:
         """End a job; what was judged of it stays in its run."""
         return self._carry_out(_judging.job_call("DELETE", job_id))
+
+    def compare(self, baseline: SideLike, candidate: SideLike, **options: Unpack[CompareKeywords]) -> CompareResponse:
+        """Compare two measurements question by question, and decide by gates.
+
+        Args:
+            baseline: The name of a stored run, a `CompareSide`, or the same as a plain dict: `{"run": "main", "k": 3}`,
+                or `{"rankings": {...}, "k": 3}` with a `dataset` among the options.
+            candidate: The same.
+            options: `gates`, `metrics`, `dataset` and the others of `befund.contract.CompareRequest`.
+
+        Raises:
+            ProblemError: The service refused the request; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+            TypeError: An option does not exist.
+        """
+        return self._carry_out(_comparing.compare_call(_comparing.compare_body(baseline, candidate, **options)))
 
     def diagnose(self, item: CaseLike, **options: Unpack[DiagnoseKeywords]) -> Diagnosis:
         """Say what became of an answer, and where it went wrong.
@@ -229,6 +252,20 @@ class Client:
     def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    def promote_run(self, name: str, target: str) -> RunImported:
+        """Make one run what another is, records and all: `pr-42` becomes `main` once it is merged."""
+        return self.import_run(target, self.export_run(name), replace_run=True)
+
+    def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
+        """Judge the stored answers of a run anew, into another run beside what retrieval found.
+
+        Args:
+            name: The run.
+            target: Where the judgments go.
+            options: `judge`, `questions` and the others of `befund.contract.RejudgeRequest`.
+        """
+        return self._carry_out(_comparing.rejudge_call(name, target, **options))
 
     def monitors(self) -> MonitorList:
         """Every monitor."""
@@ -398,6 +435,12 @@ class AsyncClient:
         """End a job; what was judged of it stays in its run."""
         return await self._carry_out(_judging.job_call("DELETE", job_id))
 
+    async def compare(
+        self, baseline: SideLike, candidate: SideLike, **options: Unpack[CompareKeywords]
+    ) -> CompareResponse:
+        """Compare two measurements question by question, and decide by gates; see `Client.compare`."""
+        return await self._carry_out(_comparing.compare_call(_comparing.compare_body(baseline, candidate, **options)))
+
     async def diagnose(self, item: CaseLike, **options: Unpack[DiagnoseKeywords]) -> Diagnosis:
         """Say what became of an answer, and where it went wrong; see `Client.diagnose`."""
         return await self._carry_out(_diagnosing.diagnose_call(item, **options))
@@ -451,6 +494,14 @@ class AsyncClient:
     async def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return await self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    async def promote_run(self, name: str, target: str) -> RunImported:
+        """Make one run what another is, records and all: `pr-42` becomes `main` once it is merged."""
+        return await self.import_run(target, await self.export_run(name), replace_run=True)
+
+    async def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
+        """Judge the stored answers of a run anew, into another run; see `Client.rejudge_run`."""
+        return await self._carry_out(_comparing.rejudge_call(name, target, **options))
 
     async def monitors(self) -> MonitorList:
         """Every monitor."""

@@ -29,6 +29,7 @@ from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
+from befund.api.compare import CompareController, Comparison
 from befund.api.datasets import DatasetController
 from befund.api.diagnose import DiagnoseBatchController, DiagnoseController, DiagnoseEvaluation
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
@@ -39,6 +40,7 @@ from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.monitors import MonitorController
 from befund.api.problems import exception_handlers
+from befund.api.rejudge import RejudgeController
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
@@ -49,6 +51,7 @@ from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.compare import Comparing
 from befund.usecases.datasets import Datasets
 from befund.usecases.diagnose import Diagnosing
 from befund.usecases.ingest import Ingestion
@@ -83,6 +86,7 @@ def create_app(
     dropped_log_lines: Callable[[], int] = lambda: 0,
     corpus: bool = False,
     ahead: bool = False,
+    for_one_command: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -95,13 +99,15 @@ def create_app(
         dropped_log_lines: Gives how many log lines could not be written.
         corpus: Whether the bundled documents are brought into their collection, while it serves already.
         ahead: Whether the data of the rules judge is loaded before the first answer asks for it, while it serves.
+        for_one_command: Whether it lives for one command: the index is opened when something asks for it, and jobs are
+            left to services.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
     store = store or make_store(settings)
     datasets = Datasets(store, settings.store_content)
-    live_search = LiveSearch(settings)
+    live_search = LiveSearch(settings, on_demand=for_one_command)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
@@ -132,11 +138,15 @@ def create_app(
             await datasets.put_bundled()
             bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
             loading = asyncio.create_task(rules.load()) if ahead else None
-            background = [
-                asyncio.create_task(runner.run()),
-                asyncio.create_task(prune_jobs(store.jobs, clock=time)),
-                asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
-            ]
+            background = (
+                []
+                if for_one_command
+                else [
+                    asyncio.create_task(runner.run()),
+                    asyncio.create_task(prune_jobs(store.jobs, clock=time)),
+                    asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
+                ]
+            )
             async with _within_bounds(retention):
                 yield
         finally:
@@ -156,6 +166,7 @@ def create_app(
             RetrieveController,
             DatasetController,
             RunController,
+            CompareController,
             JudgeBatchController,
             DiagnoseBatchController,
             CalibrationController,
@@ -177,6 +188,7 @@ def create_app(
             CollectionsController,
             JudgeController,
             DiagnoseController,
+            RejudgeController,
             JobController,
             MonitorController,
             documents,
@@ -191,6 +203,13 @@ def create_app(
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "monitoring": _given(lambda: Monitoring(store, lambda: datetime.now(UTC))),
             "workers": _given(lambda: workers),
+            "comparison": _given(
+                lambda: Comparison(
+                    Comparing(store, Runs(store, settings.store_content), judging.judges, settings.gates),
+                    workers,
+                    telemetry,
+                )
+            ),
             "ingestion": _given(lambda: ingestion),
             "jobs": _given(lambda: jobs),
             "ending": _given(lambda: ending),
@@ -251,8 +270,10 @@ def ingestion_into(parts: SearchParts, content: Content) -> Ingestion:
 class LiveSearch:
     """What live searches need, as the settings say; opened and closed with the service."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._folder = None if settings.chroma_url else EmbeddedChroma(settings.data_dir / "chroma")
+    def __init__(self, settings: Settings, *, on_demand: bool = False) -> None:
+        folder = settings.data_dir / "chroma"
+        self._folder = None if settings.chroma_url else EmbeddedChroma(folder, on_demand=on_demand)
+        self._on_demand = on_demand
         self._static = StaticEmbedder()
         self._endpoint = (
             EndpointEmbedder(
@@ -280,6 +301,8 @@ class LiveSearch:
 
     def open(self) -> None:
         """Open the index, and begin to load what the first search would otherwise wait for. Raises as `claim` does."""
+        if self._on_demand:
+            return
         if self._folder is not None:
             self._folder.open()
         self._warm = asyncio.create_task(self._warm_up())

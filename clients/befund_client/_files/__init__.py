@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import CalibrationItem, Dataset, DiagnoseItem, Id, JudgeItem, RankingEntry
+from befund.contract import CalibrationItem, Dataset, DiagnoseItem, Gate, Id, JudgeItem, RankingEntry
 from befund_client._errors import FileError
-from befund_client._files import answers, beir, json_files, tables, trec
+from befund_client._files import answers, beir, gates, json_files, tables, trec
 from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
 from befund_client._files.source import Loaded, Source, Spot, open_source
 
@@ -23,6 +23,7 @@ __all__ = [
     "read_cases",
     "read_config",
     "read_dataset",
+    "read_gates",
     "read_ids",
     "read_mapping",
     "read_rankings",
@@ -188,6 +189,15 @@ def read_config(path: FilePath) -> dict[str, Any]:
     return value
 
 
+def read_gates(path: FilePath) -> list[Gate]:
+    """Read the gates of a comparison from TOML, YAML or JSON.
+
+    Raises:
+        FileError: The file cannot be read, or holds something else; a key that does not exist is named.
+    """
+    return gates.gates_of(open_source(path))
+
+
 def read_mapping(path: FilePath) -> Loaded[dict[str, list[str]]]:
     """Read which chunks hold which evidence: `{evidence id: [chunk ids]}`, or a data set or request that has it.
 
@@ -209,6 +219,8 @@ def _reader(
     readers: dict[str, Callable[[Source], Loaded[T]]], format: str | None, source: Source
 ) -> Callable[[Source], Loaded[T]]:
     chosen = format or detect(source)
+    if format is None and chosen == "trec" and not trec.is_trec(source):
+        raise source.error(f"format not recognised: read are {', '.join(readers)}; name one if this is one of them")
     if chosen not in readers:
         raise ValueError(f"no format {chosen!r}; there are {', '.join(readers)}")
     return readers[chosen]
@@ -229,9 +241,17 @@ def detect(source: Source) -> str:
 
 
 def _records_format(source: Source) -> str:
-    """JSON or JSONL, else a table."""
+    """JSON, JSONL, or a table, which its extension or its header shows.
+
+    Raises:
+        FileError: It is none of them.
+    """
     found = detect(source)
-    return found if found in {"json", "jsonl"} else "csv"
+    if found in {"json", "jsonl"}:
+        return found
+    if source.extension == ".csv" or "answer" in tables.header_of(source):
+        return "csv"
+    raise source.error("format not recognised: answers are read from JSON, JSONL or CSV with a column answer")
 
 
 def _is_whole(source: Source, line: str) -> bool:

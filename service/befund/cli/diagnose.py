@@ -133,7 +133,7 @@ async def _diagnose(
         "config": read_config(arguments.config) if arguments.config else None,
     }
     responses = []
-    async with judging(arguments, work="diagnosing") as client:
+    async with judging(arguments, stores=bool(arguments.run_name), work="diagnosing") as client:
         if dataset is not None and arguments.split is not None:
             stored = await client.dataset(dataset)
             split = {question.id for question in stored.questions if question.split == arguments.split}

@@ -131,6 +131,14 @@ class Runs(Struct, frozen=True):
         except _NothingHeldError as error:
             raise NotFoundError("unknown-question", str(error)) from error
 
+    async def whole(self, name: str) -> tuple[Run, list[Record]]:
+        """One run with all of its records."""
+
+        async def read(run: Run) -> tuple[Run, list[Record]]:
+            return run, [record async for record in self._records(run)]
+
+        return await self._whole(read_name(name), read)
+
     async def delete(self, name: str) -> None:
         """Delete a run with all of its records."""
         await self.store.delete_run(read_name(name))
