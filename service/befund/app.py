@@ -29,6 +29,7 @@ from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
 from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
+from befund.api.compare import CompareController, Comparison
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
@@ -38,6 +39,7 @@ from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.monitors import MonitorController
 from befund.api.problems import exception_handlers
+from befund.api.rejudge import RejudgeController
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
@@ -48,6 +50,7 @@ from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.compare import Comparing
 from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
 from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
@@ -158,6 +161,7 @@ def create_app(
             RetrieveController,
             DatasetController,
             RunController,
+            CompareController,
             JudgeBatchController,
             CalibrationController,
         ],
@@ -177,6 +181,7 @@ def create_app(
             MetricsController,
             CollectionsController,
             JudgeController,
+            RejudgeController,
             JobController,
             MonitorController,
             documents,
@@ -191,6 +196,13 @@ def create_app(
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "monitoring": _given(lambda: Monitoring(store, lambda: datetime.now(UTC))),
             "workers": _given(lambda: workers),
+            "comparison": _given(
+                lambda: Comparison(
+                    Comparing(store, Runs(store, settings.store_content), judging.judges, settings.gates),
+                    workers,
+                    telemetry,
+                )
+            ),
             "ingestion": _given(lambda: ingestion),
             "jobs": _given(lambda: jobs),
             "ending": _given(lambda: ending),

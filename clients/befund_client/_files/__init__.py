@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import CalibrationItem, Dataset, Id, JudgeItem, RankingEntry
+from befund.contract import CalibrationItem, Dataset, Gate, Id, JudgeItem, RankingEntry
 from befund_client._errors import FileError
-from befund_client._files import answers, beir, json_files, tables, trec
+from befund_client._files import answers, beir, gates, json_files, tables, trec
 from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
 from befund_client._files.source import Loaded, Source, Spot, open_source
 
@@ -22,6 +22,7 @@ __all__ = [
     "read_calibration",
     "read_config",
     "read_dataset",
+    "read_gates",
     "read_ids",
     "read_mapping",
     "read_rankings",
@@ -169,6 +170,15 @@ def read_config(path: FilePath) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise source.error('is no configuration: give a JSON object like {"embedder": "e5"}', 1)
     return value
+
+
+def read_gates(path: FilePath) -> list[Gate]:
+    """Read the gates of a comparison from TOML, YAML or JSON.
+
+    Raises:
+        FileError: The file cannot be read, or holds something else; a key that does not exist is named.
+    """
+    return gates.gates_of(open_source(path))
 
 
 def read_mapping(path: FilePath) -> Loaded[dict[str, list[str]]]:

@@ -26,7 +26,7 @@ class CalibrationController(Controller):
     @post(
         "/judge/calibration",
         status_code=200,
-        opt=needs("admin") | {ALSO_WRITES: page.MEDIA_TYPE},
+        opt=needs("admin") | {ALSO_WRITES: (page.MEDIA_TYPE,)},
         operation_id="calibrate",
         summary="How far does a judge agree with people?",
         responses={

@@ -83,8 +83,8 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
             operation["requestBody"] = {"required": True, "content": content}
         if JSON_OF in handler.opt:
             operation["requestBody"] = {"required": True, "content": _read_itself(handler)}
-        if ALSO_WRITES in handler.opt:
-            operation["responses"]["200"]["content"][handler.opt[ALSO_WRITES]] = {"schema": {"type": "string"}}
+        for form in handler.opt.get(ALSO_WRITES, ()):
+            operation["responses"]["200"]["content"][form] = {"schema": {"type": "string"}}
         _add_examples(operation, path)
     return document
 

@@ -112,6 +112,7 @@ class Searched(Struct, frozen=True):
         tokenizer: What counted them.
         embed_ms: Milliseconds of embedding.
         search_ms: Milliseconds of everything asked of the index.
+        tokens: How many tokens each retrieved chunk has; missing where it has no text.
     """
 
     request: LazyRetrieveEvalRequest
@@ -122,6 +123,7 @@ class Searched(Struct, frozen=True):
     tokenizer: str
     embed_ms: float
     search_ms: float
+    tokens: Mapping[str, int]
 
 
 def wanted_search(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> WantedSearch | None:
@@ -204,6 +206,7 @@ def as_sent(wanted: WantedSearch, found: Found) -> Searched:
         tokenizer=found.tokenizer,
         embed_ms=found.embed_ms,
         search_ms=found.search_ms,
+        tokens=found.tokens,
     )
 
 
