@@ -126,6 +126,9 @@ class Client:
             items: The answers.
             options: Those of `judge`, and `max_cost_usd`.
 
+        Returns:
+            `results`, one an answer in the order sent, with `judgment` or `problem`, and `summary`, the rates over all.
+
         Raises:
             ValueError: There are more; `start_judging` takes them.
         """

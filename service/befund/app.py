@@ -83,6 +83,7 @@ def create_app(
     dropped_log_lines: Callable[[], int] = lambda: 0,
     corpus: bool = False,
     ahead: bool = False,
+    for_one_command: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -95,13 +96,15 @@ def create_app(
         dropped_log_lines: Gives how many log lines could not be written.
         corpus: Whether the bundled documents are brought into their collection, while it serves already.
         ahead: Whether the data of the rules judge is loaded before the first answer asks for it, while it serves.
+        for_one_command: Whether it lives for one command: the index is opened when something asks for it, and jobs are
+            left to services.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
     store = store or make_store(settings)
     datasets = Datasets(store, settings.store_content)
-    live_search = LiveSearch(settings)
+    live_search = LiveSearch(settings, on_demand=for_one_command)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
@@ -130,11 +133,15 @@ def create_app(
             await datasets.put_bundled()
             bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
             loading = asyncio.create_task(rules.load()) if ahead else None
-            background = [
-                asyncio.create_task(runner.run()),
-                asyncio.create_task(prune_jobs(store.jobs, clock=time)),
-                asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
-            ]
+            background = (
+                []
+                if for_one_command
+                else [
+                    asyncio.create_task(runner.run()),
+                    asyncio.create_task(prune_jobs(store.jobs, clock=time)),
+                    asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
+                ]
+            )
             async with _within_bounds(retention):
                 yield
         finally:
@@ -255,8 +262,10 @@ def ingestion_into(parts: SearchParts, content: Content) -> Ingestion:
 class LiveSearch:
     """What live searches need, as the settings say; opened and closed with the service."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._folder = None if settings.chroma_url else EmbeddedChroma(settings.data_dir / "chroma")
+    def __init__(self, settings: Settings, *, on_demand: bool = False) -> None:
+        folder = settings.data_dir / "chroma"
+        self._folder = None if settings.chroma_url else EmbeddedChroma(folder, on_demand=on_demand)
+        self._on_demand = on_demand
         self._static = StaticEmbedder()
         self._endpoint = (
             EndpointEmbedder(
@@ -282,6 +291,8 @@ class LiveSearch:
 
     def open(self) -> None:
         """Open the index, and begin to load what the first search would otherwise wait for. Raises as `claim` does."""
+        if self._on_demand:
+            return
         if self._folder is not None:
             self._folder.open()
         self._warm = asyncio.create_task(self._warm_up())

@@ -76,7 +76,11 @@ def answers(service: str) -> list[RetrieveEvalResponse]:
             k=[1, 3, 5, 10],
         )
         json_run = client.retrieve_eval(
-            read_dataset(smoke).value, read_rankings(smoke).value, k=[3, 5], index_chunk_ids=read_ids(smoke).value
+            read_dataset(smoke).value,
+            read_rankings(smoke).value,
+            k=[3, 5],
+            metrics=["hit_rate", "precision", "recall", "mrr", "ndcg"],
+            index_chunk_ids=read_ids(smoke).value,
         )
     return [trec, json_run]
 
@@ -161,6 +165,12 @@ def test_every_question_is_accounted_for(halves: list[str], answers: list[Retrie
     assert f"{counts.total} questions: {counts.eligible} measured, {excluded} excluded" in halves[half]
     for ids in (counts.excluded.behavior, counts.excluded.mapping):
         assert ", ".join(ids) in halves[half]
+
+
+def test_the_recorded_answers_are_said_to_be_wrong_on_purpose(printed: str) -> None:
+    what, _, tables = printed.partition("4. Answers")[2].partition("The same by hand")
+    assert "wrong on purpose" in " ".join(what.split())
+    assert re.search(r"^Wrong: \d+ answers$", tables, re.MULTILINE)
 
 
 def test_it_fits_eighty_columns(printed: str) -> None:

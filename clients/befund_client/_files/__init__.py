@@ -202,6 +202,8 @@ def _reader(
     readers: dict[str, Callable[[Source], Loaded[T]]], format: str | None, source: Source
 ) -> Callable[[Source], Loaded[T]]:
     chosen = format or detect(source)
+    if format is None and chosen == "trec" and not trec.is_trec(source):
+        raise source.error(f"format not recognised: read are {', '.join(readers)}; name one if this is one of them")
     if chosen not in readers:
         raise ValueError(f"no format {chosen!r}; there are {', '.join(readers)}")
     return readers[chosen]
@@ -222,9 +224,17 @@ def detect(source: Source) -> str:
 
 
 def _records_format(source: Source) -> str:
-    """JSON or JSONL, else a table."""
+    """JSON, JSONL, or a table, which its extension or its header shows.
+
+    Raises:
+        FileError: It is none of them.
+    """
     found = detect(source)
-    return found if found in {"json", "jsonl"} else "csv"
+    if found in {"json", "jsonl"}:
+        return found
+    if source.extension == ".csv" or "answer" in tables.header_of(source):
+        return "csv"
+    raise source.error("format not recognised: answers are read from JSON, JSONL or CSV with a column answer")
 
 
 def _is_whole(source: Source, line: str) -> bool:

@@ -145,7 +145,8 @@ def _checked_header(header: list[str], required: set[str], spot: Spot) -> list[s
     if twice is not None:
         raise spot.error(f"the column {twice!r} is there twice")
     if not required & set(header):
-        raise spot.error(f"no column {' or '.join(sorted(required))} in the header, which is: {', '.join(header)}")
+        first, *others = [name for name in dict.fromkeys((*QUESTION_ID, *QUESTION_TEXT)) if name in required]
+        raise spot.error(f"no column {first} in the header, which is: {', '.join(header)} (nor {', '.join(others)})")
     return header
 
 

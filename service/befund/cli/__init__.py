@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import NoReturn
 
 import befund
+from befund.cli._parser import USAGE_ERROR, Parser
 
-FAILED = 3
+FAILED = USAGE_ERROR
 """Exit code of every usage or service error, of every command."""
 BROKEN_PIPE = 141
 """Exit code where the reader of the output went away, as shells give it (128 + SIGPIPE)."""
@@ -66,7 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         extra = _extra_of((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        print(f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]'", file=sys.stderr)
+        print(
+            f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]' (in a checkout '.[{extra}]')",
+            file=sys.stderr,
+        )
         return FAILED
 
 
@@ -76,16 +79,8 @@ def _with_two_words_joined(argv: Sequence[str]) -> list[str]:
     return [words, *argv[2:]] if words in TWO_WORDS else list(argv)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Exits as every usage error does; argparse's own 2 means "not measurable" here."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(FAILED, f"{self.prog}: {message}\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="befund", description=befund.__doc__)
+    parser = Parser(prog="befund", description=befund.__doc__)
     parser.add_argument("--version", action="version", version=f"befund {befund.__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in iter_modules(__path__):

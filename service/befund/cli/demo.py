@@ -47,9 +47,12 @@ The bundled documents, cut and embedded, in a collection of the service; the que
 it. Whose evidence lies in documents that are not indexed is not measured."""
 ANSWERS_WHAT = """\
 One recorded answer to each question of the split smoke, judged by rules, without a model: is it right, does it follow \
-from the context it was given, is it the behaviour that was expected? Where the rules cannot tell, they say so."""
+from the context it was given, is it the behaviour that was expected? Many of these answers are wrong on purpose, so \
+that there is something to find. Where the rules cannot tell, they say so."""
 COLLECTION = "teralune_corpus"
-WRONG_SHOWN = 3
+WRONG_SHOWN = 2
+FEW_METRICS = "hit_rate,precision,recall,mrr,ndcg"
+"""What the later tables show; the first has all metrics."""
 EXAMPLE = "Q006"
 """The question of the TREC run that the curl command asks; a short one."""
 
@@ -129,7 +132,7 @@ def demonstrations() -> list[Demonstration]:
         Demonstration(
             title="2. A JSON run with its index",
             what=JSON_WHAT,
-            options=run | {"--k": "3,5"},
+            options=run | {"--k": "3,5", "--metrics": FEW_METRICS},
             curl_note="Over HTTP, with `befund serve` running, the whole file:",
             curl=lambda inputs: _curl_file(run["--dataset"]),
         ),
@@ -162,7 +165,7 @@ def _show_live(url: str, out: Console) -> None:
     paths = {"--dataset": "teralune/questions.jsonl", "--mapping": "teralune/evidence_mapping.json"}
     data = bundled(*paths.values(), "teralune/documents")
     options = {option: near(data / file) for option, file in paths.items()}
-    options |= {"--collection": COLLECTION, "--split": "smoke", "--k": "1,3,5,10"}
+    options |= {"--collection": COLLECTION, "--split": "smoke", "--k": "1,3,5,10", "--metrics": FEW_METRICS}
     given = retrieve_eval.parse([word for option in options.items() for word in option])
     inputs = retrieve_eval.read(given)
     folder = read_folder(data / "teralune" / "documents")
@@ -221,6 +224,7 @@ import json, sys
 run = json.load(sys.stdin)
 body = {{"dataset": run["dataset"], "index_chunk_ids": run["index_chunk_ids"]}}
 body |= {{"retrieval": {{"rankings": run["rankings"]}}, "k": [3, 5]}}
+body["metrics"] = {json.dumps(FEW_METRICS.split(","))}
 print(json.dumps(body))' < {shlex.quote(file)} |
 {CURL} @-"""
 

@@ -15,7 +15,7 @@ import msgspec
 from befund.cli.retrieve_eval import FAILED, MEASURED, NOT_MEASURABLE, UNMEASURABLE_STATUSES, is_file
 from befund.contract import Dataset, JudgeBatchResponse, JudgeItem
 from befund.core import errors
-from befund.terminal.text import counted, literal
+from befund.terminal.text import counted, listed, literal
 from befund_client import AsyncClient, BefundError, Loaded, ProblemError, read_answers, read_config, read_dataset
 
 AT_ONCE = 200
@@ -74,7 +74,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", metavar="FILE|NAME", help="questions of the answers: a file, or a stored set")
     parser.add_argument("--split", help="only answers to questions of this split")
     parser.add_argument("--judge", metavar="NAME", help="who judges; else the service's default")
-    parser.add_argument("--votes", type=_votes, metavar="1", help="independent samples, of which the majority counts")
+    parser.add_argument("--votes", type=_votes, metavar="N", help="independent samples; the majority counts (1)")
     parser.add_argument("--force-verdict", action="store_true", help="decide where rules would abstain")
     parser.add_argument("--no-cache", action="store_true", help="let nothing judged before count")
 
@@ -126,11 +126,14 @@ def completed(items: Sequence[Item], dataset: Dataset, *, split: str | None) -> 
         ValueError: An answer belongs to no question of it.
     """
     questions = {question.id: question for question in dataset.questions}
+    unknown = dict.fromkeys(item.question_id for item in items if item.question_id not in questions)
+    if None in unknown:
+        raise ValueError("an answer has no question_id, which says which question of the data set it answers")
+    if unknown:
+        raise ValueError(f"the data set has no question {listed([name for name in unknown if name])}")
     found = []
     for item in items:
-        question = questions.get(item.question_id or "")
-        if question is None:
-            raise ValueError(f"the data set has no question {item.question_id!r}")
+        question = questions[item.question_id or ""]
         if split is not None and question.split != split:
             continue
         known = {
@@ -151,7 +154,7 @@ async def _judge(
     arguments: argparse.Namespace, items: Sequence[JudgeItem]
 ) -> tuple[Sequence[JudgeItem], list[JudgeBatchResponse]]:
     if arguments.run_name and arguments.dataset is not None and is_file(arguments.dataset):
-        raise UsageError("--run needs a stored data set: put the file with PUT /datasets, and name it")
+        raise UsageError("--run needs a stored data set: store the file with befund dataset put, and name it")
     items, dataset = with_questions(items, arguments)
     options: dict[str, Any] = {
         "judge": arguments.judge,
@@ -164,7 +167,7 @@ async def _judge(
         "config": read_config(arguments.config) if arguments.config else None,
     }
     responses = []
-    async with judging(arguments) as client:
+    async with judging(arguments, stores=bool(arguments.run_name)) as client:
         items = await with_stored_questions(client, items, arguments, dataset)
         left = arguments.max_cost
         for place, part in enumerate(_parts(items)):
@@ -200,7 +203,7 @@ async def with_stored_questions(
 
 
 @asynccontextmanager
-async def judging(arguments: argparse.Namespace) -> AsyncIterator[AsyncClient]:
+async def judging(arguments: argparse.Namespace, *, stores: bool) -> AsyncIterator[AsyncClient]:
     """The service that is named, or one in this process; on a terminal, a sign that work goes on."""
     from befund.here import service
 
@@ -208,7 +211,7 @@ async def judging(arguments: argparse.Namespace) -> AsyncIterator[AsyncClient]:
     if not url:
         print("befund: no service named (--url, BEFUND_URL): judging in this process", file=sys.stderr)
     with _progress():
-        async with service(url) as client:
+        async with service(url, stores=stores) as client:
             yield client
 
 
@@ -219,8 +222,7 @@ def reporting_errors(run: Callable[[], int]) -> int:
     except ProblemError as error:
         return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
     except errors.BefundError as error:
-        hint = " With --url the answers go to the service that has it." if error.code == "index-in-use" else ""
-        return _fail(f"{error}{hint}", NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
+        return _fail(error, NOT_MEASURABLE if isinstance(error, errors.ContradictionError) else FAILED)
     except (UsageError, BefundError, ValueError) as error:
         return _fail(error, FAILED)
 

@@ -97,7 +97,7 @@ async def _calibrate(arguments: argparse.Namespace, items: Sequence[CalibrationI
         "dataset": dataset,
     }
     name = _name_of(arguments)
-    async with judging(arguments) as client:
+    async with judging(arguments, stores=True) as client:
         items = await with_stored_questions(client, items, arguments, dataset)
         if len(items) > MOST_ITEMS:
             raise UsageError(f"{len(items):,} answers are too many for one calibration, which takes {MOST_ITEMS:,}")
