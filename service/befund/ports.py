@@ -12,7 +12,7 @@ from befund.contract import JobState, JudgeCalibration, Usage
 from befund.core.datasets import Edition, Selection, StoredVersion
 from befund.core.jobs import Job, JobAbout, JobCounts, JobItem
 from befund.core.judged import Judged
-from befund.core.judging import Item
+from befund.core.judging import Item, Observation
 from befund.core.monitors import Entry, Group, KeptEntry, Monitor, Period
 from befund.core.runs import Identity, Record, Run
 
@@ -188,6 +188,58 @@ class Index(Protocol):
 
         Raises:
             DependencyError: It cannot, or not yet.
+        """
+        ...
+
+
+class ProbedChunk(Struct, frozen=True):
+    """A chunk with the vector it is found by."""
+
+    chunk: IndexedChunk
+    vector: NDArray[np.float32]
+
+
+class Contest(Struct, frozen=True):
+    """A chunk whose rank is asked for: the question's vector, the chunk's, and the filter it has passed."""
+
+    question: NDArray[np.float32]
+    chunk: NDArray[np.float32]
+    where: Mapping[str, Any] | None = None
+
+
+class Standing(Struct, frozen=True):
+    """Where a chunk stands: its rank, and the last of the ranks it shares with chunks just as near."""
+
+    rank: int
+    last: int
+
+
+class IndexProbe(Protocol):
+    """Looks into a collection for why a chunk does not come back. Every method raises as those of `Index` do."""
+
+    async def look_at(self, name: str, ids: Sequence[str]) -> dict[str, ProbedChunk]:
+        """These chunks, those that exist, with texts, metadata and vectors."""
+        ...
+
+    async def of_documents(self, name: str, documents: Sequence[str]) -> list[IndexedChunk]:
+        """Every chunk of these documents."""
+        ...
+
+    async def check_filter(self, name: str, where: Mapping[str, Any]) -> None:
+        """Return if the filter can be carried out.
+
+        Raises:
+            ContradictionError: `bad-filter`.
+        """
+        ...
+
+    async def ranks(self, name: str, contests: Sequence[Contest], *, deepest: int) -> list[Standing]:
+        """For each contest where its chunk stands among those that pass the filter, the nearest to the question first.
+
+        Args:
+            name: The collection.
+            contests: The chunks and questions.
+            deepest: The last rank of interest; whatever lies beyond is `deepest` + 1.
         """
         ...
 
@@ -530,6 +582,14 @@ class Judge(Protocol):
         Raises:
             JudgeUnavailableError: It has been failing and is left alone for a while.
         """
+        ...
+
+
+class FactReader(Protocol):
+    """Reads any text as if it were an answer, always alike and without asking a model."""
+
+    async def observe(self, item: Item) -> Observation:
+        """What can be seen of the expected facts in a text."""
         ...
 
 
