@@ -1,4 +1,4 @@
-"""`befund demo`: start a service, measure runs, a live search and answers through it, diagnose what is wrong."""
+"""`befund demo`: start a service, measure runs, a live search and answers through it, show how to do the same."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from msgspec import Struct
 from befund.bundled import MissingDataError, bundled
 from befund.cli import FAILED, judge, retrieve_eval
 from befund.cli._demo_comparison import REPORT, show_comparison
+from befund.cli._demo_diagnoses import show_diagnoses
 from befund.cli._shown import near, own_name, wrapped
 from befund.terminal.text import literal
-from befund_client import BefundError, Client, read_answers, read_cases, read_dataset
+from befund_client import BefundError, Client, read_answers, read_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,9 +50,6 @@ ANSWERS_WHAT = """\
 One recorded answer to each question of the split smoke, judged by rules, without a model: is it right, does it follow \
 from the context it was given, is it the behaviour that was expected? Many of these answers are wrong on purpose, so \
 that there is something to find. Where the rules cannot tell, they say so."""
-DIAGNOSES_WHAT = """\
-The recorded answers that people found wrong, diagnosed: was the evidence in the context, where was it lost on the way \
-from the index, what did the generator do with it? The collection of the live search is looked into for each."""
 COLLECTION = "teralune_corpus"
 WRONG_SHOWN = 2
 FEW_METRICS = "hit_rate,precision,recall,mrr,ndcg"
@@ -80,7 +78,7 @@ def register(subparsers: Any) -> None:
         "demo",
         help="start a service, measure runs, a live search and answers through it, compare two cutoffs",
         description="Start a service on a free port, measure two bundled runs and a live search through it, judge "
-        "recorded answers, diagnose the wrong ones, compare two cutoffs, print the tables, leave a page, stop it.",
+        "recorded answers, diagnose what is wrong, compare two cutoffs, leave a page with plots, stop it.",
     )
     parser.add_argument("--report", metavar="FILE", default=REPORT, help=f"where the page goes ({REPORT})")
     parser.set_defaults(run=demo)
@@ -100,7 +98,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 _show(demonstration, url, out)
             _show_live(url, out)
             _show_answers(url, out)
-            _show_diagnoses(url, out)
+            show_diagnoses(url, COLLECTION, out)
             show_comparison(url, Path(arguments.report), out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
@@ -205,27 +203,6 @@ def _show_answers(url: str, out: Console) -> None:
     with Client(url, transport=httpx.HTTPTransport()) as client:
         answer = client.judge_batch(items, judge="rules")
     for part in report(items, [answer], width=out.width, examples=WRONG_SHOWN):
-        out.print(part)
-
-
-def _show_diagnoses(url: str, out: Console) -> None:
-    """Diagnose the bundled answers that are wrong, over HTTP."""
-    import httpx
-
-    from befund.terminal.diagnoses import cases_of, report
-
-    answers = "teralune/answers.jsonl"
-    file = bundled(answers) / answers
-    lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    wrong = {line["question_id"] for line in lines if False in line["human"].values()}
-    items = [item for item in read_cases(file).value if item.question_id in wrong]
-    options = {"diagnose": near(file), "--dataset": "teralune", "--collection": COLLECTION, "--url": URL}
-    out.print("5. Diagnoses", style="bold")
-    out.print(f"{DIAGNOSES_WHAT}\n\nThe same by hand, of all recorded answers, with `befund serve --corpus` running:\n")
-    out.print(wrapped([own_name()], options) + "\n", soft_wrap=True)
-    with Client(url, transport=httpx.HTTPTransport()) as client:
-        answer = client.diagnose_batch(items, dataset="teralune", collection=COLLECTION, judge="rules")
-    for part in report(cases_of(items, [answer]), width=out.width, most=WRONG_SHOWN):
         out.print(part)
 
 
