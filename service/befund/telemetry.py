@@ -60,9 +60,9 @@ METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 """Litestar adds the charset to every text."""
 
 VERDICTS = get_args(Mark)
-NO_CAUSE = "none"
 NO_VERDICT = "none"
 """Stands for the verdict of a comparison without gates."""
+NO_CAUSE = "none"
 LOGGED_ONE_BY_ONE = 100
 """Up to so many questions are logged a line each unless every question is to be."""
 
@@ -309,6 +309,21 @@ class Telemetry(Struct, frozen=True):
     def _logs_each(self, answers: int) -> bool:
         return self.log_questions == "all" or answers <= LOGGED_ONE_BY_ONE
 
+    def compared(self, answer: CompareResponse, *, request: Mapping[str, object], latency_ms: float) -> None:
+        """Count a comparison and log what it decided."""
+        self.metrics.compared(answer.verdict)
+        structlog.get_logger().info(
+            "compared",
+            **request,
+            baseline=answer.names[0],
+            candidate=answer.names[1],
+            verdict=answer.verdict,
+            gates={gate.status: sum(each.status == gate.status for each in answer.gates) for gate in answer.gates},
+            questions=answer.questions.shared,
+            comparable=answer.comparable.ok,
+            latency_ms=round(latency_ms, 3),
+        )
+
     def diagnosed(
         self,
         found: Sequence[Diagnosed],
@@ -336,21 +351,6 @@ class Telemetry(Struct, frozen=True):
             failed = sum(each.diagnosis is None for each in found)
             classes = Counts(each.diagnosis.diagnosis for each in found if each.diagnosis is not None)
             log("evaluated", **shared, judge=judge, questions=len(found), failed=failed, diagnoses=dict(classes))
-
-    def compared(self, answer: CompareResponse, *, request: Mapping[str, object], latency_ms: float) -> None:
-        """Count a comparison and log what it decided."""
-        self.metrics.compared(answer.verdict)
-        structlog.get_logger().info(
-            "compared",
-            **request,
-            baseline=answer.names[0],
-            candidate=answer.names[1],
-            verdict=answer.verdict,
-            gates={gate.status: sum(each.status == gate.status for each in answer.gates) for gate in answer.gates},
-            questions=answer.questions.shared,
-            comparable=answer.comparable.ok,
-            latency_ms=round(latency_ms, 3),
-        )
 
 
 def method_label(method: str) -> str:

@@ -61,7 +61,7 @@ def labelled_in(source: Source, format: str) -> Loaded[list[CalibrationItem]]:
 
 def _records(source: Source, format: str, notes: Notes) -> Iterator[tuple[Record, Spot]]:
     if format == "csv":
-        return (_with_answer(record, spot) for record, spot in csv_records(source, notes, set(ANSWER)))
+        return (_with_answer(record, spot) for record, spot in csv_records(source, notes, ANSWER))
     return json_lines(source) if format == "jsonl" else _json_records(source)
 
 

@@ -30,7 +30,7 @@ def show_diagnoses(url: str, collection: str, out: Console) -> None:
     wrong = {line["question_id"] for line in lines if False in line["human"].values()}
     items = [item for item in read_cases(file).value if item.question_id in wrong]
     options = {"diagnose": near(file), "--dataset": "teralune", "--collection": collection}
-    out.print("6. Diagnoses", style="bold")
+    out.print("5. Diagnoses", style="bold")
     out.print(f"{WHAT}\n\nThe same by hand, of all recorded answers, once the documents are ingested:\n")
     out.print(f"{own_name()} ingest --bundled", soft_wrap=True)
     out.print(wrapped([own_name()], options) + "\n", soft_wrap=True)

@@ -78,7 +78,7 @@ def register(subparsers: Any) -> None:
         "demo",
         help="start a service, measure runs, a live search and answers through it, compare two cutoffs",
         description="Start a service on a free port, measure two bundled runs and a live search through it, judge "
-        "recorded answers, compare two cutoffs, diagnose what is wrong, leave a page with plots, stop it.",
+        "recorded answers, diagnose what is wrong, compare two cutoffs, leave a page with plots, stop it.",
     )
     parser.add_argument("--report", metavar="FILE", default=REPORT, help=f"where the page goes ({REPORT})")
     parser.set_defaults(run=demo)
@@ -98,8 +98,8 @@ def demo(arguments: argparse.Namespace) -> int:
                 _show(demonstration, url, out)
             _show_live(url, out)
             _show_answers(url, out)
-            show_comparison(url, Path(arguments.report), out)
             show_diagnoses(url, COLLECTION, out)
+            show_comparison(url, Path(arguments.report), out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
         return FAILED
@@ -242,7 +242,7 @@ def _service() -> Iterator[str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
     command = [sys.executable, "-m", "befund", "serve", "--port", "0"]
     with (
-        _ended_by_exception(signal.SIGTERM),
+        _ended_by_exception(signal.SIGINT, signal.SIGTERM),
         tempfile.TemporaryDirectory() as environ["BEFUND_DATA_DIR"],
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data,
@@ -282,14 +282,26 @@ def _stop(child: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
-def _ended_by_exception(number: signal.Signals) -> Iterator[None]:
-    """Let a signal that would end this process at once run what has to be done before."""
+def _ended_by_exception(*numbers: signal.Signals) -> Iterator[None]:
+    """Let signals that would end this process at once run what has to be done before.
+
+    Python drops an exception that falls into a finaliser: the signal is sent again then.
+    """
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         sys.exit(128 + number)
 
-    before = signal.signal(number, end)
+    def dropped(what: sys.UnraisableHookArgs) -> None:
+        if isinstance(what.exc_value, SystemExit):
+            threading.Timer(0.1, os.kill, (os.getpid(), int(str(what.exc_value)) - 128)).start()
+        else:
+            sys.__unraisablehook__(what)
+
+    before = [signal.signal(number, end) for number in numbers]
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     try:
         yield
     finally:
-        signal.signal(number, before)
+        sys.unraisablehook = hook
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

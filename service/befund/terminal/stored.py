@@ -61,13 +61,13 @@ def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
     title = f"Run {short_id(run.name)}: {counted(run.questions, 'question')}"
     if run.metrics:
         eligible = max(estimate.attempted for estimate in run.metrics.values())
-        title += f", {eligible:,} eligible for retrieval, {run.questions - eligible:,} excluded"
+        title += f", {eligible:,} eligible for retrieval"
     yield section(title, about)
     has_intervals = any(estimate.ci for estimate in run.metrics.values())
     note = "Below each value its 95 % interval, from ten questions on." if has_intervals else ""
     yield from metrics_section(run.metrics, width, level=run.measured.get("level", "chunk"), note=note)
-    yield from groups_report(run.diagnoses, run.causes)
     yield from judged_sections(run)
+    yield from groups_report(run.diagnoses, run.causes)
     if run.records:
         yield section("Questions", _records_table(run.records))
     if run.next is not None:

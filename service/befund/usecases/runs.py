@@ -104,6 +104,14 @@ class Runs(Struct, frozen=True):
             next=str(positions[limit - 1]) if more else None,
         )
 
+    async def whole(self, name: str) -> tuple[Run, list[Record]]:
+        """One run with all of its records."""
+
+        async def read(run: Run) -> tuple[Run, list[Record]]:
+            return run, [record async for record in self._records(run)]
+
+        return await self._whole(read_name(name), read)
+
     async def question(self, name: str, question_id: str) -> RunQuestion:
         """What a run holds about one question.
 
@@ -130,14 +138,6 @@ class Runs(Struct, frozen=True):
             return await self._whole(read_name(name), read)
         except _NothingHeldError as error:
             raise NotFoundError("unknown-question", str(error)) from error
-
-    async def whole(self, name: str) -> tuple[Run, list[Record]]:
-        """One run with all of its records."""
-
-        async def read(run: Run) -> tuple[Run, list[Record]]:
-            return run, [record async for record in self._records(run)]
-
-        return await self._whole(read_name(name), read)
 
     async def delete(self, name: str) -> None:
         """Delete a run with all of its records."""
