@@ -242,7 +242,6 @@ class TestCut:
         side = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=3), k=5, config={"retrieval": {"top_k": 3}})
         assert gate(side, side, metric="hit_rate@5", max_drop=0).status == "inconclusive"
 
-
     def test_a_default_cutoff_does_not_say_that_short_lists_were_cut(self) -> None:
         side = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=3), k=None)
         assert gate(side, side, metric="recall@11", max_drop=0).status == "pass"
