@@ -120,7 +120,7 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
             false_positives=frozenset(question.non_relevant),
         ),
         context=context,
-        recorded=Recorded(context=texts, retrieved=retrieved, k=k),
+        recorded=Recorded(context=texts, retrieved=retrieved, k=k, k_is_told=bool(sent.top_k or retrieved)),
         k=k,
     )
 
