@@ -148,6 +148,33 @@ async def test_too_many_items_are_refused(kept: httpx.AsyncClient) -> None:
     await refused_at(kept.post("/diagnose/batch", json={"items": items}), 422, "too-many-items", "/items")
 
 
+@pytest.mark.parametrize(
+    ("answer", "changes", "place"),
+    [
+        ("Nothing is known.", {"correct": True}, "correct"),
+        ("Orbit 3.0 retries for 72 hours.", {"correct": None}, "correct"),
+        (
+            "Orbit 3.0 retries for 72 hours.",
+            {"status": {"correct": "failed", "faithful": "scored", "behaved": "scored"}},
+            "correct",
+        ),
+    ],
+)
+async def test_a_judgment_that_contradicts_itself_is_refused(
+    kept: httpx.AsyncClient, answer: str, changes: dict[str, Any], place: str
+) -> None:
+    judgment = (await kept.post("/judge", json=case(answer=answer))).json()
+    found = await kept.post("/diagnose", json=case(answer=answer, judgment=judgment | changes))
+    assert (found.status_code, found.json()["type"].rpartition("/")[2]) == (422, "contradictory-judgment")
+    assert found.json()["errors"][0]["pointer"] == f"/judgment/{place}"
+
+
+@pytest.mark.parametrize("quote", ["...", "\u200b", "\u00ad", "   "])
+async def test_a_quote_without_a_word_hides_no_evidence(kept: httpx.AsyncClient, quote: str) -> None:
+    found = await diagnosed(kept, case(evidence=[{"id": "E1", "relevance": 1, "quote": quote}]))
+    assert found["evidence_present"] is True
+
+
 async def test_a_run_keeps_diagnosis_and_judgment(kept: httpx.AsyncClient) -> None:
     about = {"dataset": "teralune", "question_id": "Q001", "run": "main", "config": {"prompt": "v1"}}
     found = await diagnosed(kept, {"answer": SILENT, "context": [{"id": "c1", "text": SILENT}], **about})

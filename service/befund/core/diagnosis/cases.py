@@ -1,6 +1,7 @@
 """From what a caller sends to one case to be diagnosed: its gold, its context, its retrieval."""
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import msgspec
 from msgspec import Raw, Struct
@@ -12,6 +13,7 @@ from befund.contract import (
     Diagnosis,
     DiagnosisRecord,
     ExpectedBehavior,
+    Judgment,
     QuestionFields,
     RankingEntry,
 )
@@ -19,7 +21,7 @@ from befund.core.diagnosis.evidence import Sought
 from befund.core.diagnosis.gold import wanted_of
 from befund.core.diagnosis.trace import Recorded
 from befund.core.eligibility import Grades
-from befund.core.errors import BefundError
+from befund.core.errors import BefundError, ContradictionError
 from befund.core.evidence_mapping import fold
 from befund.core.judge_tasks import Outcome, Task, without_texts
 from befund.core.judging import Passage
@@ -94,11 +96,13 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
             looked for.
 
     Raises:
-        ContradictionError: The gold contradicts itself.
+        ContradictionError: The gold contradicts itself, or a judgment that was sent does.
     """
     sent = task.sent
     if not isinstance(sent, DiagnoseItem):
         raise TypeError("only items of a diagnosis are diagnosed")
+    if sent.judgment is not None:
+        refuse_unearned(sent.judgment)
     question, relevant = _question(task, sent)
     own = sent.evidence_mapping if sent.evidence_mapping is not None else mapping or None
     wanted = wanted_of(question, relevant, own)
@@ -116,9 +120,31 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
             false_positives=frozenset(question.non_relevant),
         ),
         context=context,
-        recorded=Recorded(context=texts, retrieved=retrieved, k=k),
+        recorded=Recorded(context=texts, retrieved=retrieved, k=k, k_is_told=bool(sent.top_k or retrieved)),
         k=k,
     )
+
+
+def refuse_unearned(judgment: Judgment) -> None:
+    """Refuse a judgment whose verdicts its own facts, claims or status deny.
+
+    Raises:
+        ContradictionError: `contradictory-judgment`.
+    """
+    for dimension in ("correct", "faithful", "behaved"):
+        verdict, status = getattr(judgment, dimension), getattr(judgment.status, dimension)
+        if (verdict is None) == (status == "scored"):
+            said = "no verdict" if verdict is None else str(verdict).lower()
+            _refuse_judgment(dimension, f"{said}, and its status is {status!r}")
+    if judgment.correct and any(fact.verdict != "stated" for fact in judgment.facts):
+        _refuse_judgment("correct", "true, and a fact of it is not stated")
+    if judgment.faithful and any(claim.verdict != "supported" for claim in judgment.claims):
+        _refuse_judgment("faithful", "true, and a claim of it is not supported")
+
+
+def _refuse_judgment(dimension: str, what: str) -> NoReturn:
+    detail = f"The judgment contradicts itself: {dimension} is {what}. Send it as /judge gave it, or leave it out."
+    raise ContradictionError.at(f"/judgment/{dimension}", "contradictory-judgment", detail)
 
 
 def record_of(case: Case, diagnosis: Diagnosis, *, asked: bool, content: Content) -> Record:

@@ -52,10 +52,15 @@ def wanted_of(
             grade=evidence.relevance,
             chunks=gold.evidence.get(evidence.id, []),
             document=evidence.document,
-            quote=fold(evidence.quote or "") or None,
+            quote=_words_of(evidence.quote),
             unmapped=mapping is not None and evidence.id in gold.unmapped,
         )
         for evidence in question.evidence
         if evidence.relevance > 0
     }
     return sorted(found.values(), key=lambda wanted: -wanted.grade)
+
+
+def _words_of(quote: str | None) -> str | None:
+    """A quote, folded; one of blanks, signs or what cannot be seen says nothing and can stand nowhere."""
+    return fold(quote) if quote and any(character.isalnum() for character in quote) else None

@@ -114,7 +114,7 @@ def _through_ranking(
         travel.passed("ranking", "it is in the context", rank=_rank(place), k=k)
         return None
     if place is not None and place.rank is not None and k is not None:
-        ended = _ranked(travel, place, place.rank, k)
+        ended = _ranked(travel, place, place.rank, recorded, k)
         if ended is not None:
             return ended
     if recorded.retrieved is not None:
@@ -126,7 +126,7 @@ def _through_ranking(
     return None
 
 
-def _ranked(travel: _Travel, place: Place, rank: int, k: int) -> Journey | None:
+def _ranked(travel: _Travel, place: Place, rank: int, recorded: Recorded, k: int) -> Journey | None:
     shown = shown_rank(rank)
     at = f"rank {shown}" if isinstance(shown, int) else "a rank beyond 1000"
     if rank > k:
@@ -136,7 +136,9 @@ def _ranked(travel: _Travel, place: Place, rank: int, k: int) -> Journey | None:
                 f"(cosine {place.likeness:.2f})"
             )
             return travel.ended("ranking", "INDEX_UNREACHABLE", detail, rank=shown, k=k)
-        return travel.ended("ranking", "RANKED_BELOW_K", f"{place.chunk} is at {at}, top_k is {k}", rank=shown, k=k)
+        limit = f"top_k is {k}" if recorded.k_is_told else f"top_k, which nobody said, is taken to be {k}"
+        sure: Certainty = "measured" if recorded.k_is_told else "inferred"
+        return travel.ended("ranking", "RANKED_BELOW_K", f"{place.chunk} is at {at}, {limit}", sure, rank=shown, k=k)
     if place.returned is False:
         own = {True: "a search with its own vector finds it", False: "not even its own vector finds it"}
         why = f"; {own[place.reachable]}" if place.reachable is not None else ""

@@ -71,11 +71,13 @@ class Recorded(Struct, frozen=True, kw_only=True):
         context: Chunk ids the generator received, with texts, whitespace folded, as far as they are known.
         retrieved: The ranking before; None where it was not given.
         k: How many chunks retrieval gives; None where that is not known.
+        k_is_told: Whether somebody said so, or a ranking shows it; else it is taken from the context.
     """
 
     context: Mapping[str, str | None]
     retrieved: Sequence[str] | None = None
     k: int | None = None
+    k_is_told: bool = True
 
 
 def shown_rank(rank: int) -> Rank:

@@ -54,6 +54,13 @@ def test_without_a_look_into_the_index_its_stages_are_not_probed() -> None:
     assert states(found) == ["ok", "ok", "not_probed", "not_probed", "not_probed", "failed"]
 
 
+def test_a_rank_below_a_number_that_nobody_said_is_inferred() -> None:
+    told = Recorded(context={"x": "Nothing."}, k=1, k_is_told=False)
+    found = walk(lost(), traced(held(rank=9)), told)
+    assert first(found) == ("RANKED_BELOW_K", "inferred")
+    assert found.causes[0].detail == "g1 is at rank 9, top_k, which nobody said, is taken to be 1"
+
+
 def test_evidence_that_the_mapping_lacks() -> None:
     unmapped = Wanted(id="E1", grade=1.0, chunks=[], document="D1", quote=QUOTE, unmapped=True)
     found = walk(lost(unmapped), None, recorded())
