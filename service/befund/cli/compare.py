@@ -19,7 +19,6 @@ from befund.settings import SettingsError
 from befund.terminal.text import literal
 from befund_client import (
     BefundError,
-    Client,
     FileError,
     ProblemError,
     SideLike,

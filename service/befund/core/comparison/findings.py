@@ -54,7 +54,8 @@ def _sides(paired: Paired) -> Iterator[Finding]:
         names = " and ".join(f"{len(unknown)} of {name}" for name, unknown in sides.items())
         yield Finding(
             code="UNKNOWN_QUESTIONS",
-            message=f"Rankings of questions that the data set does not have ({names}) are not compared. Check their ids.",
+            message=f"Rankings of questions that the data set does not have ({names}) are not compared. "
+            "Check their ids.",
             questions=list(dict.fromkeys(question for unknown in sides.values() for question in unknown)),
         )
 
@@ -152,7 +153,8 @@ def _depths(paired: Paired) -> Iterator[Finding]:
         yield Finding(
             code="CUTOFFS_DIFFER",
             message=f"{baseline.name} goes down to {before}, {candidate.name} to {after}, and without k both are "
-            f"compared at the cutoffs they share. For each at its own: k, or --baseline-k {before} --candidate-k {after}.",
+            "compared at the cutoffs they share. For each at its own: k, or "
+            f"--baseline-k {before} --candidate-k {after}.",
         )
 
 
@@ -203,12 +205,18 @@ def _power(metrics: Sequence[MetricComparison], gates: Sequence[Gate]) -> Iterat
         if detectable is None and metric.test == "mcnemar_exact" and metric.n:
             detectable = (metric.fewest_flips or metric.n + 1) / metric.n
         wanted = matters.get(metric.metric, TELLING)
-        if metric.significant or detectable is None or detectable <= wanted or not metric.n:
-            continue
-        if detectable > LARGEST:
-            blind.append(metric.metric)
-        else:
-            weak.append(f"{metric.metric} {detectable:.2f}")
+        if not metric.significant and detectable is not None and detectable > wanted and metric.n:
+            if detectable > LARGEST:
+                blind.append(metric.metric)
+            else:
+                weak.append(f"{metric.metric} {detectable:.2f}")
+    message = _shown_at_most(weak, blind)
+    if message:
+        yield Finding(code="UNDERPOWERED", message=message)
+
+
+def _shown_at_most(weak: Sequence[str], blind: Sequence[str]) -> str:
+    """In words which metrics show only large differences, and which none at all."""
     said = []
     if blind:
         said.append(f"So few questions can show no difference of {', '.join(blind)}, however large.")
@@ -217,8 +225,7 @@ def _power(metrics: Sequence[MetricComparison], gates: Sequence[Gate]) -> Iterat
             f"So few questions show only large differences ({', '.join(weak)} and more): a smaller one would not be "
             "told from chance."
         )
-    if said:
-        yield Finding(code="UNDERPOWERED", message=" ".join(said))
+    return " ".join(said)
 
 
 def _configs(paired: Paired) -> Iterator[Finding]:
