@@ -145,6 +145,14 @@ def test_rankings_of_other_questions_are_not_measurable(here: Path) -> None:
     assert compare("hit30", "other") == 2
 
 
+def test_a_ranking_of_an_unknown_question_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rankings = json.loads((here / "hit30.json").read_text())
+    (here / "more.json").write_text(json.dumps({**rankings, "Q77": HIT}))
+    assert compare("hit30", "more") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "questions that the data set does not have (1 of candidate) are not compared. Check their ids. Q77" in told
+
+
 class TestWithoutAService:
     @pytest.fixture(autouse=True)
     def stored(self, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

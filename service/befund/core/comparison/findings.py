@@ -49,14 +49,14 @@ def _sides(paired: Paired) -> Iterator[Finding]:
             "was changed did not reach what was measured. That nothing fell is no evidence.",
         )
     before, after = paired.baseline, paired.candidate
-    sides = {side.name: side.unknown for side in (before, after) if side.unknown}
+    sides = [side for side in (before, after) if side.unknown]
     if sides:
-        names = " and ".join(f"{len(unknown)} of {name}" for name, unknown in sides.items())
+        names = " and ".join(f"{len(side.unknown)} of {side.name}" for side in sides)
         yield Finding(
             code="UNKNOWN_QUESTIONS",
             message=f"Rankings of questions that the data set does not have ({names}) are not compared. "
             "Check their ids.",
-            questions=list(dict.fromkeys(question for unknown in sides.values() for question in unknown)),
+            questions=list(dict.fromkeys(question for side in sides for question in side.unknown)),
         )
 
 
@@ -237,7 +237,8 @@ def _configs(paired: Paired) -> Iterator[Finding]:
     for keys, names in missing.items():
         yield Finding(
             code="CONFIG_INCOMPLETE",
-            message=f"The config of {' and '.join(names)} does not say {', '.join(keys)}: these may differ unseen.",
+            message=f"The config of {' and '.join(dict.fromkeys(names))} does not say {', '.join(keys)}: "
+            "these may differ unseen.",
         )
 
 

@@ -78,7 +78,7 @@ class Run:
                 f"No ranking belongs to a question of the data set ({len(unknown)} given, the first for "
                 f"{unknown[0]!r}). Check that both use the same question ids.",
             )
-        return unknown
+        return [str(question) for question in unknown]
 
     def _read(self, question: str) -> Retrieved:
         try:
