@@ -16,6 +16,8 @@ from befund.core.rules.support import Support
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear, probability
 
+_MOST_FIGURES = 50
+"""Of one sentence that are looked at for the version they hold for; only a text made for it has more."""
 _SMALL_TALK = listed(
     "yes no yeah yep sure okay ok oh wow well thanks thank please sorry agree true exactly absolutely indeed "
     "great good "
@@ -160,9 +162,10 @@ def _rivals(entity: Entity, lost: Entity, sentence: Sentence) -> bool:
 
 def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) -> int | None:
     """A sentence of the context that gives a figure of the claim for another version, if none gives it for this one."""
-    named = {key for _, key in versions.named(sentence, context.known)}
-    for entity in sentence.entities:
-        meant = versions.scope_at(sentence, entity.start, about, context.known)
+    here = versions.named(sentence, context.known)
+    named = {key for _, key in here}
+    for entity in sentence.entities[:_MOST_FIGURES]:
+        meant = versions.scope_at(sentence, entity.start, about, here)
         if entity.weak or len(meant) != 1 or not entity.provides.isdisjoint(named | meant):
             continue
         stating = sorted({row for key in entity.wants for row in context.evidence.places.get(key, ())})
@@ -174,10 +177,11 @@ def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) 
 
 def _held(row: int, entity: Entity, context: Context) -> frozenset[Key]:
     sentence = context.evidence.sentences[row]
+    here = versions.named(sentence, context.known)
     found: frozenset[Key] = frozenset()
-    for other in sentence.entities:
+    for other in sentence.entities[:_MOST_FIGURES]:
         if not entity.wants.isdisjoint(other.provides):
-            found |= versions.scope_at(sentence, other.start, context.scopes[row], context.known)
+            found |= versions.scope_at(sentence, other.start, context.scopes[row], here)
     return found
 
 

@@ -115,7 +115,7 @@ def _objection(
     if is_denied(sentence, entity.start, answer.question, read):
         return "negated"
     if asked and wanted.kind != "version" and len(asked) == 1:
-        held = versions.scope_at(sentence, entity.start, around, answer.known)
+        held = versions.scope_at(sentence, entity.start, around, versions.named(sentence, answer.known))
         if held and not held & asked:
             return "version differs"
     if hedged(sentence, entity):
