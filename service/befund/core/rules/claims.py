@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from befund.core.judging import Claim, ClaimVerdict, Passage
 from befund.core.quotes import stands_in
 from befund.core.rules import versions
+from befund.core.rules.asked import asks_openly
 from befund.core.rules.conflict import conflict, denied_there
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
@@ -36,7 +37,7 @@ class Context:
         self.texts = texts = evidence.texts
         self.evidence = evidence
         self.question = question
-        self.echoes = _asks_openly(question)
+        self.echoes = asks_openly(question)
         self.known = versions.keys_of([*texts, question])
         self.scopes = [scope for text in texts for scope in versions.scopes(text.sentences, self.known)]
 
@@ -46,16 +47,6 @@ class Context:
 
 
 _SPEAKERS = listed("i you we me us my your our ich wir sie du mich uns mein meine ihr")
-_OPEN = listed(
-    "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum "
-    "wozu womit "
-    "wessen wem wen woran wieso"
-)
-
-
-def _asks_openly(question: Text) -> bool:
-    """Whether the question asks for something, and not for yes or no."""
-    return any(token.text in _OPEN for sentence in question.sentences for token in sentence.tokens)
 
 
 def is_claim(sentence: Sentence) -> bool:

@@ -11,7 +11,7 @@ from befund.core.judged import nothing_said
 from befund.core.judging import REFUSALS, Claim, Fact, Item, Observation, Passage
 from befund.core.rules import versions
 from befund.core.rules.answer import Answer, answer_of
-from befund.core.rules.behavior import act_of, behavior_of
+from befund.core.rules.behavior import Act, act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
 from befund.core.rules.evidence import evidence_of
 from befund.core.rules.facts import fact_in
@@ -47,14 +47,18 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         return nothing_said(item)
     lexicon = knowledge.lexicon
     question, text = read(item.question, lexicon), read(item.answer, lexicon)
-    acts = [act_of(sentence.raw) for sentence in text.sentences]
-    said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act == "answer"]
+    acts = [act_of(sentence.raw, question) for sentence in text.sentences]
+    said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act in ("answer", None)]
     facts_read = [read(fact, lexicon) for fact in item.expected_facts]
     references = [read(without_remarks(reference), lexicon) for reference in item.reference_answers]
     answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
     facts, agrees, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
-    behavior = _behavior(answer, acts, facts, agrees)
-    claims = _claims(item, answer, behavior, knowledge, force=force)
+    behavior = _behavior(answer, acts, facts, agrees, force=force)
+    unsure = {sentence.raw for sentence, act in zip(text.sentences, acts, strict=True) if act is None}
+    claims = [
+        _not_if_a_refusal(claim) if behavior is None and claim.claim in unsure else claim
+        for claim in _claims(item, answer, behavior, knowledge, force=force)
+    ]
     reason = _reason(behavior, facts, agrees, why, claims)
     return Observation(facts, agrees, claims, behavior, reason, injection_flags(item))
 
@@ -81,12 +85,14 @@ def _correctness(
 
 
 def _behavior(
-    answer: Answer, acts: Sequence[ExpectedBehavior], facts: Sequence[Fact], agrees: bool | None
+    answer: Answer, acts: Sequence[Act], facts: Sequence[Fact], agrees: bool | None, *, force: bool
 ) -> ExpectedBehavior | None:
     if not answer.text.sentences:
         return None
     known = answer.question.provides
     right = bool(agrees) or any(fact.verdict == "stated" for fact in facts)
+    if right or force:
+        acts = [act or "answer" for act in acts]
     says = [
         right or any(not entity.weak and entity.wants.isdisjoint(known) for entity in sentence.entities)
         for sentence in answer.text.sentences
@@ -125,6 +131,13 @@ def _claims(
     return found + [Claim(sentence.raw, None, rule="too many claims") for sentence in sentences[MAX_CLAIMS:]]
 
 
+def _not_if_a_refusal(claim: Claim) -> Claim:
+    """A claim that may be a refusal, which claims nothing: it is not held against the answer."""
+    if claim.verdict in ("supported", None):
+        return claim
+    return Claim(claim.claim, None, rule="may be a refusal")
+
+
 def _is_aside(sentence: Sentence, *, asks: bool) -> bool:
     """Whether a sentence beside a refusal or a question claims something of its own."""
     return any(not entity.weak for entity in sentence.entities) or len(sentence.terms) >= (5 if asks else 3)
@@ -140,6 +153,8 @@ def _reason(
 ) -> str:
     """Rule and passage of what decided: the first fact and the first claim that fail, else the first of each."""
     parts: list[str] = []
+    if behavior is None:
+        parts.append("The answer may be a refusal.")
     if behavior in REFUSALS:
         parts.append(f"The answer is a refusal or a question ({behavior}).")
     fact = next((fact for fact in facts if fact.verdict != "stated"), facts[0] if facts else None)
