@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: help demo serve test check bench live lock openapi clean
 
 help:
-	@echo "make demo    set up, start the service, measure runs, a live search and answers over HTTP"
+	@echo "make demo    set up, start the service, measure runs, a live search and answers over HTTP, compare"
 	@echo "make serve   set up and run the service on 127.0.0.1:8080, with the bundled documents in it"
 	@echo "make test    set up and run the tests"
 	@echo "make check   set up and run types, lint, import rules, corpus and document checks"
@@ -38,6 +38,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/responsive.py
 	$(BIN)/python bench/live_search.py
 	$(BIN)/python bench/judge.py
+	$(BIN)/python bench/compare.py
 	$(BIN)/python bench/rules_judge.py
 	$(BIN)/python bench/monitors.py
 	$(BIN)/python bench/lines.py

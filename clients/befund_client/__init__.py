@@ -9,8 +9,9 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import JudgeItem, RetrievalOptions
+from befund.contract import CalibrationItem, CompareSide, Gate, JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
+from befund_client._comparing import CompareKeywords, GateLike, SideLike, compare_body
 from befund_client._documents import DocumentLike
 from befund_client._errors import (
     BefundError,
@@ -28,24 +29,32 @@ from befund_client._files import (
     Rankings,
     RankingsFormat,
     read_answers,
+    read_calibration,
     read_config,
     read_dataset,
+    read_gates,
     read_ids,
     read_mapping,
     read_rankings,
 )
-from befund_client._judging import JudgeBatchKeywords, JudgeKeywords
+from befund_client._judging import CalibrateKeywords, JudgeBatchKeywords, JudgeKeywords
 from befund_client._requests import DatasetLike, RankingLike, RetrieveEvalKeywords, retrieve_eval_body
 
 __all__ = [
     "AsyncClient",
     "BefundError",
+    "CalibrateKeywords",
+    "CalibrationItem",
     "Client",
+    "CompareKeywords",
+    "CompareSide",
     "ConflictError",
     "DatasetFormat",
     "DatasetLike",
     "DocumentLike",
     "FileError",
+    "Gate",
+    "GateLike",
     "JudgeBatchKeywords",
     "JudgeItem",
     "JudgeKeywords",
@@ -59,10 +68,14 @@ __all__ = [
     "RetrievalOptions",
     "RetrieveEvalKeywords",
     "Retry",
+    "SideLike",
     "TransportError",
+    "compare_body",
     "read_answers",
+    "read_calibration",
     "read_config",
     "read_dataset",
+    "read_gates",
     "read_ids",
     "read_mapping",
     "read_rankings",

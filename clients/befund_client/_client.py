@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from befund.contract import (
+    CalibrationResponse,
     ChunkingOptions,
+    CompareResponse,
     Dataset,
     DatasetDeleted,
     DatasetList,
@@ -29,11 +31,13 @@ from befund.contract import (
     RunAnswer,
     RunImported,
     RunList,
+    RunRejudged,
 )
-from befund_client import _documents, _judging, _monitors, _requests
+from befund_client import _comparing, _documents, _judging, _monitors, _requests
+from befund_client._comparing import CompareKeywords, RejudgeKeywords, SideLike
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
-from befund_client._judging import ItemLike, JudgeBatchKeywords, JudgeKeywords
+from befund_client._judging import CalibrateKeywords, CalibrationItemLike, ItemLike, JudgeBatchKeywords, JudgeKeywords
 from befund_client._monitors import TimeKeywords
 from befund_client._requests import DatasetLike, GivenDataset, RankingsLike, RetrieveEvalKeywords
 from befund_client._settings import resolve
@@ -122,6 +126,9 @@ class Client:
             items: The answers.
             options: Those of `judge`, and `max_cost_usd`.
 
+        Returns:
+            `results`, one an answer in the order sent, with `judgment` or `problem`, and `summary`, the rates over all.
+
         Raises:
             ValueError: There are more; `start_judging` takes them.
         """
@@ -131,6 +138,21 @@ class Client:
         """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
         return self._carry_out(_judging.start_judging_call(items, **options))
 
+    def calibrate(
+        self, name: str, items: Iterable[CalibrationItemLike], **options: Unpack[CalibrateKeywords]
+    ) -> CalibrationResponse:
+        """Compare a judge with people, on at most 2,000 answers; what is found rides along on its verdicts.
+
+        Args:
+            name: What it is stored under; needs a key with the scope `admin`.
+            items: Answers as `judge` takes them, each with `human`, as `{"correct": True}`; see `read_calibration`.
+            options: `judge`, `votes`, `dataset` and the others of `befund.contract.CalibrationRequest`.
+
+        Raises:
+            ProblemError, TransportError, ResponseError, TypeError: As `judge`.
+        """
+        return self._carry_out(_judging.calibrate_call(name, items, **options))
+
     def job(self, job_id: str) -> JobAnswer:
         """A job: how far it is and, once it is done, its result."""
         return self._carry_out(_judging.job_call("GET", job_id))
@@ -138,6 +160,23 @@ class Client:
     def cancel_job(self, job_id: str) -> JobAnswer:
         """End a job; what was judged of it stays in its run."""
         return self._carry_out(_judging.job_call("DELETE", job_id))
+
+    def compare(self, baseline: SideLike, candidate: SideLike, **options: Unpack[CompareKeywords]) -> CompareResponse:
+        """Compare two measurements question by question, and decide by gates.
+
+        Args:
+            baseline: The name of a stored run, a `CompareSide`, or the same as a plain dict: `{"run": "main", "k": 3}`,
+                or `{"rankings": {...}, "k": 3}` with a `dataset` among the options.
+            candidate: The same.
+            options: `gates`, `metrics`, `dataset` and the others of `befund.contract.CompareRequest`.
+
+        Raises:
+            ProblemError: The service refused the request; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+            TypeError: An option does not exist.
+        """
+        return self._carry_out(_comparing.compare_call(_comparing.compare_body(baseline, candidate, **options)))
 
     def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
@@ -178,6 +217,20 @@ class Client:
     def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    def promote_run(self, name: str, target: str) -> RunImported:
+        """Make one run what another is, records and all: `pr-42` becomes `main` once it is merged."""
+        return self.import_run(target, self.export_run(name), replace_run=True)
+
+    def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
+        """Judge the stored answers of a run anew, into another run beside what retrieval found.
+
+        Args:
+            name: The run.
+            target: Where the judgments go.
+            options: `judge`, `questions` and the others of `befund.contract.RejudgeRequest`.
+        """
+        return self._carry_out(_comparing.rejudge_call(name, target, **options))
 
     def monitors(self) -> MonitorList:
         """Every monitor."""
@@ -333,6 +386,12 @@ class AsyncClient:
         """Have up to 10,000 answers judged in the background; see `judge_batch`. `job` tells how far that is."""
         return await self._carry_out(_judging.start_judging_call(items, **options))
 
+    async def calibrate(
+        self, name: str, items: Iterable[CalibrationItemLike], **options: Unpack[CalibrateKeywords]
+    ) -> CalibrationResponse:
+        """Compare a judge with people; see `Client.calibrate`."""
+        return await self._carry_out(_judging.calibrate_call(name, items, **options))
+
     async def job(self, job_id: str) -> JobAnswer:
         """A job: how far it is and, once it is done, its result."""
         return await self._carry_out(_judging.job_call("GET", job_id))
@@ -340,6 +399,12 @@ class AsyncClient:
     async def cancel_job(self, job_id: str) -> JobAnswer:
         """End a job; what was judged of it stays in its run."""
         return await self._carry_out(_judging.job_call("DELETE", job_id))
+
+    async def compare(
+        self, baseline: SideLike, candidate: SideLike, **options: Unpack[CompareKeywords]
+    ) -> CompareResponse:
+        """Compare two measurements question by question, and decide by gates; see `Client.compare`."""
+        return await self._carry_out(_comparing.compare_call(_comparing.compare_body(baseline, candidate, **options)))
 
     async def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
@@ -380,6 +445,14 @@ class AsyncClient:
     async def import_run(self, name: str, bundle: bytes, *, replace_run: bool = False) -> RunImported:
         """Store a run that was exported; what differs from a run of that name is a conflict unless it is replaced."""
         return await self._carry_out(_requests.import_run_call(name, bundle, replace_run=replace_run))
+
+    async def promote_run(self, name: str, target: str) -> RunImported:
+        """Make one run what another is, records and all: `pr-42` becomes `main` once it is merged."""
+        return await self.import_run(target, await self.export_run(name), replace_run=True)
+
+    async def rejudge_run(self, name: str, target: str, **options: Unpack[RejudgeKeywords]) -> RunRejudged:
+        """Judge the stored answers of a run anew, into another run; see `Client.rejudge_run`."""
+        return await self._carry_out(_comparing.rejudge_call(name, target, **options))
 
     async def monitors(self) -> MonitorList:
         """Every monitor."""

@@ -27,16 +27,19 @@ from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
 from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
+from befund.api.compare import CompareController, Comparison
 from befund.api.datasets import DatasetController
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.jobs import Ending, JobController
-from befund.api.judge import CalibrationController, JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
+from befund.api.judge import JudgeBatchController, JudgeController, JudgeEvaluation, item_problem
 from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.monitors import MonitorController
 from befund.api.problems import exception_handlers
+from befund.api.rejudge import RejudgeController
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
 from befund.api.schema import encoded_document, openapi_config
@@ -47,6 +50,7 @@ from befund.core.errors import BefundError, DependencyError
 from befund.ports import Store
 from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
+from befund.usecases.compare import Comparing
 from befund.usecases.datasets import Datasets
 from befund.usecases.ingest import Ingestion
 from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
@@ -79,6 +83,7 @@ def create_app(
     dropped_log_lines: Callable[[], int] = lambda: 0,
     corpus: bool = False,
     ahead: bool = False,
+    for_one_command: bool = False,
 ) -> Boundary:
     """Wire the service.
 
@@ -91,13 +96,15 @@ def create_app(
         dropped_log_lines: Gives how many log lines could not be written.
         corpus: Whether the bundled documents are brought into their collection, while it serves already.
         ahead: Whether the data of the rules judge is loaded before the first answer asks for it, while it serves.
+        for_one_command: Whether it lives for one command: the index is opened when something asks for it, and jobs are
+            left to services.
     """
     workers = Workers(at_once=EVALUATIONS_AT_ONCE, places=EVALUATION_PLACES)
     bodies = Bodies(most_bytes=LARGEST_BODIES_HELD * settings.max_body_bytes, seconds=settings.body_timeout_seconds)
 
     store = store or make_store(settings)
     datasets = Datasets(store, settings.store_content)
-    live_search = LiveSearch(settings)
+    live_search = LiveSearch(settings, on_demand=for_one_command)
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
@@ -118,7 +125,7 @@ def create_app(
         bench = build_judges(
             settings.judges, rules=rules, forced_rules=rules.forced(), cache=MemoryCache(), meter=metrics.judges
         )
-        judging = Judging(bench, store, settings.store_content, clock, new_id)
+        judging = Judging(bench, store, settings.store_content, clock, new_id, metrics.judges.canary)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
         runner = JobRunner(jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry))
         try:
@@ -126,11 +133,15 @@ def create_app(
             await datasets.put_bundled()
             bringing = asyncio.create_task(bring_corpus(ingestion)) if corpus else None
             loading = asyncio.create_task(rules.load()) if ahead else None
-            background = [
-                asyncio.create_task(runner.run()),
-                asyncio.create_task(prune_jobs(store.jobs, clock=time)),
-                asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
-            ]
+            background = (
+                []
+                if for_one_command
+                else [
+                    asyncio.create_task(runner.run()),
+                    asyncio.create_task(prune_jobs(store.jobs, clock=time)),
+                    asyncio.create_task(count_jobs(store.jobs, metrics.jobs)),
+                ]
+            )
             async with _within_bounds(retention):
                 yield
         finally:
@@ -150,6 +161,7 @@ def create_app(
             RetrieveController,
             DatasetController,
             RunController,
+            CompareController,
             JudgeBatchController,
             CalibrationController,
         ],
@@ -169,6 +181,7 @@ def create_app(
             MetricsController,
             CollectionsController,
             JudgeController,
+            RejudgeController,
             JobController,
             MonitorController,
             documents,
@@ -183,6 +196,13 @@ def create_app(
             "runs": _given(lambda: Runs(store, settings.store_content)),
             "monitoring": _given(lambda: Monitoring(store, lambda: datetime.now(UTC))),
             "workers": _given(lambda: workers),
+            "comparison": _given(
+                lambda: Comparison(
+                    Comparing(store, Runs(store, settings.store_content), judging.judges, settings.gates),
+                    workers,
+                    telemetry,
+                )
+            ),
             "ingestion": _given(lambda: ingestion),
             "jobs": _given(lambda: jobs),
             "ending": _given(lambda: ending),
@@ -242,8 +262,10 @@ def ingestion_into(parts: SearchParts, content: Content) -> Ingestion:
 class LiveSearch:
     """What live searches need, as the settings say; opened and closed with the service."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._folder = None if settings.chroma_url else EmbeddedChroma(settings.data_dir / "chroma")
+    def __init__(self, settings: Settings, *, on_demand: bool = False) -> None:
+        folder = settings.data_dir / "chroma"
+        self._folder = None if settings.chroma_url else EmbeddedChroma(folder, on_demand=on_demand)
+        self._on_demand = on_demand
         self._static = StaticEmbedder()
         self._endpoint = (
             EndpointEmbedder(
@@ -269,6 +291,8 @@ class LiveSearch:
 
     def open(self) -> None:
         """Open the index, and begin to load what the first search would otherwise wait for. Raises as `claim` does."""
+        if self._on_demand:
+            return
         if self._folder is not None:
             self._folder.open()
         self._warm = asyncio.create_task(self._warm_up())

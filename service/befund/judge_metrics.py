@@ -1,12 +1,12 @@
 """What Prometheus is told about judges. Labels are the configured judges and models, nothing else."""
 
-from collections.abc import Iterable
 from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from befund.contract import Usage
-from befund.core.configured import ModelJudge
+from befund.core.canary import CANARY_OUTCOMES, CanaryOutcome
+from befund.core.configured import RULES, Judges, ModelJudge
 from befund.ports import CallOutcome
 
 _SECONDS = tuple(0.01 * 2**step for step in range(15))
@@ -18,10 +18,10 @@ class JudgeMetrics:
 
     Args:
         registry: Where the metrics are shown.
-        judges: Every configured model judge; their series stand at 0 from the start.
+        judges: Every configured judge; their series stand at 0 from the start.
     """
 
-    def __init__(self, registry: CollectorRegistry, judges: Iterable[ModelJudge]) -> None:
+    def __init__(self, registry: CollectorRegistry, judges: Judges) -> None:
         labels = ("judge", "model")
         self._duration = Histogram(
             "befund_judge_duration_seconds",
@@ -57,6 +57,12 @@ class JudgeMetrics:
         self._retries = Counter(
             "befund_judge_retries", "Requests sent once more for the same answer.", ("judge",), registry=registry
         )
+        self._canaries = Counter(
+            "befund_judge_canaries",
+            "Answers whose verdicts are known, sent along with batches, by what became of them.",
+            ("judge", "outcome"),
+            registry=registry,
+        )
         self._cache = Counter("befund_judge_cache", "Verdicts looked up in the cache.", ("result",), registry=registry)
         self._in_flight = Gauge("befund_judge_in_flight", "Requests to judges' models under way.", registry=registry)
         self._start_at_zero(judges)
@@ -82,6 +88,10 @@ class JudgeMetrics:
         """Count a request sent once more."""
         self._retries.labels(judge).inc()
 
+    def canary(self, judge: str, outcome: CanaryOutcome) -> None:
+        """Count an answer whose verdicts are known."""
+        self._canaries.labels(judge, outcome).inc()
+
     def looked_up(self, *, found: bool) -> None:
         """Count a look into the cache."""
         self._cache.labels("hit" if found else "miss").inc()
@@ -90,8 +100,13 @@ class JudgeMetrics:
         """Count requests under way."""
         self._in_flight.inc(change)
 
-    def _start_at_zero(self, judges: Iterable[ModelJudge]) -> None:
-        for judge in judges:
+    def _start_at_zero(self, judges: Judges) -> None:
+        for name in (RULES, *(judge.name for judge in judges.every)):
+            for outcome in CANARY_OUTCOMES:
+                self._canaries.labels(name, outcome)
+        for judge in judges.every:
+            if not isinstance(judge, ModelJudge):
+                continue
             names = (judge.name, judge.model)
             for metric in (self._duration, self._cost, self._unknown, self._unpriced):
                 metric.labels(*names)

@@ -490,6 +490,11 @@ class Judge(Protocol):
         ...
 
     @property
+    def models(self) -> Sequence[str]:
+        """Every model it may ask; none for rules, several for a jury or a cascade."""
+        ...
+
+    @property
     def rubric(self) -> str | None:
         """The version of its rubric; None for rules."""
         ...

@@ -6,7 +6,9 @@ included, for as long as the settings allow; a second signal ends the process at
 
 import gc
 import signal
+import socket
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -24,8 +26,23 @@ KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers and clients keep an idle connection, so that no request meets one just closed here."""
 
 
-def run(app: Any, address: Address, *, shutdown_seconds: int) -> int:
-    """Serve until a signal and give the exit code."""
+def refuse_taken(address: Address) -> None:
+    """Raise OSError where the address cannot be listened on: uvicorn finds out once all is loaded, and logs it.
+
+    A name stands for several addresses; of these every one is tried, as a server listens on all of them.
+    """
+    places = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    for family, kind, protocol, _, place in places:
+        with socket.socket(family, kind, protocol) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            tried.bind(place)
+            tried.listen()
+
+
+def run(app: Any, address: Address, *, folder: Path, shutdown_seconds: int) -> int:
+    """Serve until a signal and give the exit code; say where the service listens and which data folder it has."""
     config = uvicorn.Config(
         app,
         host=address.host,
@@ -41,7 +58,7 @@ def run(app: Any, address: Address, *, shutdown_seconds: int) -> int:
         timeout_graceful_shutdown=shutdown_seconds,
         h11_max_incomplete_event_size=LARGEST_HEAD_BYTES,
     )
-    server = _Server(config)
+    server = _Server(config, folder)
     try:
         server.run()
     except SystemExit:  # uvicorn's way to say that it could not start; its log line says why
@@ -54,12 +71,17 @@ class _Server(uvicorn.Server):
 
     cut_short = False
 
+    def __init__(self, config: uvicorn.Config, folder: Path) -> None:
+        super().__init__(config)
+        self._folder = folder
+
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         gc.freeze()  # what was imported stays for good: a collection under load need not walk through it
         for listener in self.servers[0].sockets:
             host, port = listener.getsockname()[:2]
             print(f"Befund listens on http://{Address(host, port)}", flush=True)
+        print(f"Data folder: {self._folder.absolute()} (BEFUND_DATA_DIR)", flush=True)
 
     async def shutdown(self, sockets: Any = None) -> None:
         accepted = list(self.server_state.tasks)

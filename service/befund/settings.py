@@ -13,10 +13,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct, field
 
 from befund import judge_settings
+from befund.contract import Gate
 from befund.core.configured import Judges
+from befund.core.errors import BefundError
+from befund.core.gates.spec import check_gates
 
 PREFIX = "BEFUND_"
 MIB = 1024 * 1024
@@ -97,6 +101,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         log_content: Whether question, answer and chunk text, and error texts that may quote them, are logged.
         log_questions: One line per question for small requests only (`summary`), or always (`all`).
         judges: Who judges answers.
+        gates: What decides comparisons that bring no gates.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", 8080))
@@ -119,6 +124,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_content: bool = False
     log_questions: LogQuestions = "summary"
     judges: Judges = Judges()
+    gates: tuple[Gate, ...] = ()
 
     def refuse_open_address(self) -> None:
         """Refuse to serve everybody who can reach this machine, unless that is said to be wanted."""
@@ -159,7 +165,7 @@ def load_settings(environ: Mapping[str, str]) -> Loaded:
         judges = judge_settings.read_judges(given, from_file, environ)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-    settings = Settings(**values, judges=judges)
+    settings = Settings(**values, judges=judges, gates=_read_gates(from_file.get("gates", [])))
     unknown_variables = [name for name, value in variables.items() if not _is_known(name, value)]
     unknown_keys = [f"{name} (in BEFUND_CONFIG)" for name in from_file if name not in _READERS and name not in _LATER]
     return Loaded(settings, tuple(sorted(unknown_variables) + sorted(unknown_keys)))
@@ -379,10 +385,24 @@ def _read(name: str, label: str, text: str) -> object:
         raise SettingsError(f"{label}: {value} cannot be used; it should be {error}") from error
 
 
+def _read_gates(tables: object) -> tuple[Gate, ...]:
+    """The `[[gates]]` of the file."""
+    try:
+        gates = msgspec.convert(tables, tuple[Gate, ...])
+        check_gates(gates)
+    except (msgspec.ValidationError, BefundError) as error:
+        said = error.detail if isinstance(error, BefundError) else error
+        raise SettingsError(f"gates (in BEFUND_CONFIG): {said}") from error
+    return gates
+
+
 def _read_file(path: str) -> dict[str, Any]:
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        return {name: value if name in judge_settings.TABLES else _as_text(value) for name, value in values.items()}
+        return {
+            name: value if name in (*judge_settings.TABLES, "gates") else _as_text(value)
+            for name, value in values.items()
+        }
     except OSError as error:
         raise SettingsError(
             f"BEFUND_CONFIG: {path!r} cannot be read ({error.strerror}); it should be a TOML file"

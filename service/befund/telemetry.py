@@ -25,8 +25,16 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from befund.contract import JobState, Judgment, QuestionResult, RetrieveEvalResponse, RetrieveTimings
-from befund.core.configured import RULES, Judges, ModelJudge
+from befund.contract import (
+    CompareResponse,
+    JobState,
+    Judgment,
+    QuestionResult,
+    RetrieveEvalResponse,
+    RetrieveTimings,
+    Verdict,
+)
+from befund.core.configured import RULES, Judges
 from befund.core.jobs import JobCounts
 from befund.core.judge_tasks import ACL_LEAK, Outcome
 from befund.core.judged_tally import Mark
@@ -47,6 +55,8 @@ METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 """Litestar adds the charset to every text."""
 
 VERDICTS = get_args(Mark)
+NO_VERDICT = "none"
+"""Stands for the verdict of a comparison without gates."""
 LOGGED_ONE_BY_ONE = 100
 """Up to so many questions are logged a line each unless every question is to be."""
 
@@ -120,6 +130,9 @@ class Metrics:
             "Evaluated questions whose role may not read a chunk that was retrieved, or given to the generator.",
             registry=self.registry,
         )
+        self._comparisons = Counter(
+            "befund_comparisons", "Comparisons by verdict.", ("verdict",), registry=self.registry
+        )
         self._runs = frozenset(runs)
         self._retrieval_metric = Gauge(
             "befund_retrieval_metric",
@@ -130,7 +143,7 @@ class Metrics:
         build_info = Gauge("befund_build_info", "The running version.", ("version",), registry=self.registry)
         build_info.labels(version).set(1)
         judges = judges or Judges()
-        self.judges = JudgeMetrics(self.registry, [judge for judge in judges.every if isinstance(judge, ModelJudge)])
+        self.judges = JudgeMetrics(self.registry, judges)
         self._start_at_zero(routes, (ANONYMOUS, *callers), (RULES, *(judge.name for judge in judges.every)))
 
     def http_request(self, *, route: str, method: str, status: int, caller: str, seconds: float) -> None:
@@ -165,6 +178,10 @@ class Metrics:
             self._jobs.labels(state).set(counts.by_state.get(state, 0))
         self._oldest_job.set(counts.oldest_seconds)
 
+    def compared(self, verdict: Verdict | None) -> None:
+        """Count one comparison."""
+        self._comparisons.labels(verdict or NO_VERDICT).inc()
+
     def run_measured(self, figures: Figures) -> None:
         """Show the figures of a run, if it is one of those to be shown, at the cutoffs that are shown."""
         if figures.run not in self._runs:
@@ -190,6 +207,8 @@ class Metrics:
                 self._http_duration.labels(route, method, status)
                 for caller in names:
                     self._http_requests.labels(route, method, status, caller)
+        for verdict in (*get_args(Verdict), NO_VERDICT):
+            self._comparisons.labels(verdict)
         for stage in ("embed", "search", "score"):
             self._retrieval_duration.labels(stage)
 
@@ -270,6 +289,21 @@ class Telemetry(Struct, frozen=True):
 
     def _logs_each(self, answers: int) -> bool:
         return self.log_questions == "all" or answers <= LOGGED_ONE_BY_ONE
+
+    def compared(self, answer: CompareResponse, *, request: Mapping[str, object], latency_ms: float) -> None:
+        """Count a comparison and log what it decided."""
+        self.metrics.compared(answer.verdict)
+        structlog.get_logger().info(
+            "compared",
+            **request,
+            baseline=answer.names[0],
+            candidate=answer.names[1],
+            verdict=answer.verdict,
+            gates={gate.status: sum(each.status == gate.status for each in answer.gates) for gate in answer.gates},
+            questions=answer.questions.shared,
+            comparable=answer.comparable.ok,
+            latency_ms=round(latency_ms, 3),
+        )
 
 
 def method_label(method: str) -> str:

@@ -72,3 +72,34 @@ async def test_an_answer_may_name_the_judge_and_no_other(kept: httpx.AsyncClient
     body = request(labelled(True), labelled(True, judge="default"))
     problem = await refused(kept.post("/judge/calibration", json=body), 422, "another-judge")
     assert problem["errors"][0]["pointer"] == "/items/1/judge"
+
+
+async def test_where_the_caller_would_rather_read_it_is_a_page(kept: httpx.AsyncClient) -> None:
+    answer = await kept.post("/judge/calibration", json=request(labelled(True)), headers={"accept": "text/html"})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "How far does the judge “rules” agree with people?" in answer.text
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html;q=0.5, application/json", "image/png"])
+async def test_else_it_is_json(kept: httpx.AsyncClient, accept: str) -> None:
+    answer = await kept.post("/judge/calibration", json=request(labelled(True)), headers={"accept": accept})
+    assert answer.headers["content-type"] == "application/json"
+
+
+async def test_a_problem_is_a_problem_for_who_would_rather_read(kept: httpx.AsyncClient) -> None:
+    body = request(labelled(True), judge="nobody")
+    await refused(kept.post("/judge/calibration", json=body, headers={"accept": "text/html"}), 422, "unknown-judge")
+
+
+async def test_disagreements_are_told_in_words(kept: httpx.AsyncClient) -> None:
+    found = await calibrate(kept, labelled(True), labelled(True, answer="48 hours", question_id="Q7"))
+    (worst,) = found["dimensions"]["correct"]["worst"]
+    assert (worst["index"], worst["question_id"], worst["answer"]) == (1, "Q7", "48 hours")
+    assert (worst["human"], worst["judged"], worst["confidence"]) == (True, False, 0.8)
+    assert "48 hours" in worst["reason"] or "72 hours" in worst["reason"]
+
+
+async def test_answers_to_one_question_are_one_group_unless_groups_are_named(kept: httpx.AsyncClient) -> None:
+    assert (await calibrate(kept, labelled(True), labelled(False)))["groups"] == 1
+    assert (await calibrate(kept, labelled(True, group="a"), labelled(False, group="b")))["groups"] == 2

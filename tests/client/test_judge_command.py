@@ -31,9 +31,43 @@ def test_tables_then_what_was_wrong(service: Service, answers: str, capsys: pyte
     assert main(["judge", answers, "--url", service.url]) == 0
     said = capsys.readouterr().out
     assert "2 answers: 2 judged by rules, 0 failed" in said
-    assert "correct: 1 of 2 (50.0%), 0 no verdict" in said
-    assert "faithful: 0 of 0, 2 no verdict" in said
-    assert "Wrong: 1 answer\n  Q2  not correct, not as expected\n    It is missing." in said
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    assert "rate interval scored abstained evaluable" in lines
+    assert "correct 0.750 4 0 0" in lines
+    assert (
+        "Wrong: 1 answer\n  Q2  not correct, not as expected\n    asked: How long?\n    answer: 72 hours.\n"
+        "    It is missing."
+    ) in said
+
+
+def test_what_the_judge_abstained_on_is_told_from_what_nobody_could_judge(
+    service: Service, answers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = {"correct": "abstained", "faithful": "not_evaluable", "behaved": "scored"}
+    service.plays(Reply(body=batch(JUDGMENT, JUDGMENT | {"correct": None, "status": status})))
+    assert main(["judge", answers, "--url", service.url]) == 0
+    said = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    assert "correct 0.750 4 1 0" in lines
+    assert "Left open: 1 answer\n  Q2  open: correct\n    asked: How long?" in said
+
+
+def test_a_reason_is_not_cut_within_a_word(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    service.plays(Reply(body=batch(JUDGMENT, WRONG | {"reason": "unsupported " * 30})))
+    assert main(["judge", answers, "--url", service.url]) == 0
+    assert "unsupported …" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_failed_alike_is_said_once(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = [
+        {"index": i, "judgment": None, "problem": problem(422, detail=f"The data set has no question 'Q{i + 1}'.")}
+        for i in range(2)
+    ]
+    service.plays(Reply(body={"results": failed, "summary": SUMMARY}))
+    assert main(["judge", answers, "--url", service.url]) == 2
+    said = capsys.readouterr().out
+    assert "Not judged: 2 answers\n  2 (Q1, Q2): The data set has no question.\n" in said
+    assert "─" not in said
 
 
 def test_what_failed_is_said(service: Service, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,8 +112,9 @@ def test_exit_codes(service: Service, answers: str, reply: Reply, code: int) -> 
     ("arguments", "said"),
     [
         (["no-such.json"], "no-such.json"),
+        (["README.md"], "README.md: format not recognised: answers are read from JSON, JSONL or CSV"),
         (["ANSWERS", "--split", "smoke"], "--split goes with --dataset"),
-        (["ANSWERS", "--dataset", "data/teralune/questions.jsonl"], "the data set has no question 'Q1'"),
+        (["ANSWERS", "--dataset", "data/teralune/questions.jsonl"], "the data set has no question Q1, Q2"),
         (["ANSWERS", "--dataset", "data/teralune/questions.jsonl", "--run", "main"], "--run needs a stored data set"),
     ],
 )

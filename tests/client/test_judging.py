@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from befund_client import FileError, JudgeItem, read_answers
+from befund_client import CalibrationItem, FileError, JudgeItem, read_answers, read_calibration
 
 from .conftest import ESTIMATE, Ask, Reply, Service, problem
 
@@ -118,6 +118,7 @@ def write(tmp_path: Path) -> Any:
         ("answers.json", json.dumps([ITEM])),
         ("answers.json", json.dumps({"judge": "rules", "items": [ITEM]})),
         ("answers.jsonl", json.dumps(ITEM) + "\n\n"),
+        ("answers.csv", "question;answer;expected_facts\nHow long?;72 hours.;72 hours\n"),
     ],
 )
 def test_answers_in_any_shape(write: Any, name: str, text: str) -> None:
@@ -155,3 +156,101 @@ def test_what_is_not_known_is_said_and_latency_belongs_to_the_generation(write: 
 def test_files_that_hold_no_answers(write: Any, text: str, said: str) -> None:
     with pytest.raises(FileError, match=said):
         read_answers(write(text))
+
+
+LABELLED = {**ITEM, "human": {"correct": True}}
+CALIBRATION = {
+    "name": "by-hand",
+    "judge": JUDGMENT["judge"],
+    "dimensions": {
+        "correct": {
+            "n": 2,
+            "scored": 2,
+            "coverage": 1.0,
+            "accuracy": 0.5,
+            "balanced_accuracy": None,
+            "sensitivity": 0.5,
+            "specificity": None,
+            "kappa": None,
+            "kappa_ci": None,
+            "confusion": {"true_positive": 1, "false_positive": 0, "true_negative": 0, "false_negative": 1},
+            "disagreements": [1],
+            "indicative": True,
+            "worst": [
+                {
+                    "index": 1,
+                    "question_id": "Q2",
+                    "question": "How long?",
+                    "answer": "48 hours.",
+                    "human": True,
+                    "judged": False,
+                    "confidence": 0.9,
+                    "reason": "48 is not 72.",
+                }
+            ],
+        }
+    },
+    "failed": [],
+    "usage": {},
+}
+
+
+@pytest.mark.parametrize("item", [LABELLED, CalibrationItem(**ITEM, human={"correct": True})])  # type: ignore[arg-type]
+def test_a_judge_is_calibrated(service: Service, ask: Ask, item: Any) -> None:
+    service.plays(Reply(body=CALIBRATION))
+    found = ask("calibrate", "by-hand", [item], judge="rules", votes=5)
+    assert (found.name, found.dimensions["correct"].worst[0].reason) == ("by-hand", "48 is not 72.")
+    (asked,) = service.asked
+    sent = json.loads(asked.body)
+    assert (asked.path, sent["name"], sent["judge"], sent["votes"]) == ("/judge/calibration", "by-hand", "rules", 5)
+    assert sent["items"][0]["human"]["correct"] is True
+
+
+def test_a_calibration_has_no_other_options(ask: Ask) -> None:
+    with pytest.raises(TypeError, match="calibrate has no option 'run'"):
+        ask("calibrate", "by-hand", [LABELLED], run="main")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", json.dumps([LABELLED])),
+        ("a.jsonl", json.dumps(ITEM | {"human_correct": True, "human_faithful": None})),
+        ("a.jsonl", json.dumps(ITEM | {"label_correct": 1})),
+        ("a.csv", "question,answer,expected_facts,human_correct,human_faithful\nHow long?,72 hours.,72 hours,yes,\n"),
+        ("a.csv", 'question\tanswer\texpected_facts\thuman\nHow long?\t72 hours.\t["72 hours"]\t{"correct": true}\n'),
+    ],
+)
+def test_human_verdicts_in_any_shape(write: Any, name: str, text: str) -> None:
+    (item,) = read_calibration(write(text, name)).value
+    assert (item.human.correct, item.human.faithful, item.human.behaved) == (True, None, None)
+    assert (item.question, item.answer, item.expected_facts) == ("How long?", "72 hours.", ["72 hours"])
+
+
+def test_a_table_holds_contexts_groups_and_empty_answers(write: Any) -> None:
+    rows = 'question,answer,context,group,label_faithful\nQ?,A.,"one, whole",7,no\nQ?,,"[""one"", ""two""]",8,no\n'
+    first, second = read_calibration(write(rows, "a.csv")).value
+    assert [chunk.text for chunk in first.context or ()] == ["one, whole"]
+    assert [chunk.text for chunk in second.context or ()] == ["one", "two"]
+    assert (first.group, second.answer, second.human.faithful) == ("7", "", False)
+
+
+def test_answers_without_a_human_verdict_are_left_out(write: Any) -> None:
+    loaded = read_calibration(write(json.dumps([LABELLED, ITEM])))
+    assert len(loaded.value) == 1
+    assert loaded.notes[0].startswith("answers without a human verdict left out: 1")
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (ITEM, "holds no answer with a human verdict"),
+        (ITEM | {"human": True}, "human is True"),
+        (ITEM | {"human": {"right": True}}, "human says 'right'; there are correct, faithful, behaved"),
+        (ITEM | {"human_correct": "maybe"}, "the human verdict on 'correct' is 'maybe': write true or false"),
+        (ITEM | {"human_correct": 0.5}, "is 0.5: write true or false"),
+    ],
+)
+def test_human_verdicts_that_are_none(write: Any, item: dict[str, Any], said: str) -> None:
+    with pytest.raises(FileError, match=said):
+        read_calibration(write(json.dumps([item])))

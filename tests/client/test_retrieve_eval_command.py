@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -271,7 +272,6 @@ def test_a_problem_is_one_line_and_a_code(
         (["--dataset", "my questions"], "my questions: cannot be read (No such file"),
         (["--config", "twice.json"], "twice.json, line 1: 'a' is named twice"),
         (["--tag", "caf\udce9"], "'caf\\udce9' on the command line is no UTF-8 text"),
-        (["--run", "main"], "--run stores a measurement, which needs a service"),
         (["--top-k", "5"], "--top-k and --where say how a collection is searched: they need --collection"),
     ],
 )
@@ -385,8 +385,8 @@ def test_a_name_is_no_file_and_without_a_service_no_data_set(files: Path, capsys
     assert main(["retrieve-eval", "--dataset", "nope", "--rankings", "run.json"]) == 3
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == (
-        "befund: nope: no such file, no BEIR folder, and no data set known without a service: name the file, or the "
-        "service that holds the set (--url, BEFUND_URL)"
+        f"befund: nope: no such file, no BEIR folder. There is no data set 'nope'. Looked for in the data folder "
+        f"{os.environ['BEFUND_DATA_DIR']}, since no service is named (--url, BEFUND_URL)."
     )
 
 
@@ -398,6 +398,33 @@ def test_without_a_service_it_measures_in_this_process_and_says_so(
     captured = capsys.readouterr()
     assert captured.err == "befund: no service named (--url, BEFUND_URL): measuring in this process\n"
     assert "Missed\n  None: every question has a relevant chunk in its first 1." in captured.out
+
+
+def test_what_does_not_fit_is_said_with_how_the_files_were_read(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("numpy")
+    (files / "noid.csv").write_text("question,relevant\nHow long?,a\n")
+    assert retrieve_eval("--dataset", "noid.csv") == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-2] == (
+        "befund: noid.csv (csv): 1 question: questions without a field id, where the text stands for it: 1 (first: "
+        "line 2)"
+    )
+    assert "Check that both use the same question ids" in said[-1]
+
+
+def test_where_nothing_is_measurable_no_table_of_dashes_is_printed(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("numpy")
+    (files / "none.json").write_text(
+        '{"questions": [{"id": "Q1", "question": "How?", "expected_behavior": "no_answer"}]}'
+    )
+    assert retrieve_eval("--dataset", "none.json") == 2
+    said = capsys.readouterr().out
+    assert "Read this first\n  NO_ELIGIBLE_QUESTION" in said
+    assert ("Metrics" in said, "–" in said) == (False, False)
 
 
 def test_in_this_process_too_a_contradiction_is_not_measurable(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,9 @@ class Asked(Struct):
             return "plain"
         if wanted["type"] == "json_schema":
             return "chat_schema"
-        return "json_with_schema" if "schema" in wanted else "json"
+        if "schema" not in wanted:
+            return "json"
+        return "json_with_exact_schema" if "prefixItems" in json.dumps(wanted) else "json_with_schema"
 
     @property
     def system(self) -> str:

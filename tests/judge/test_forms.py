@@ -13,7 +13,7 @@ from .endpoint import FakeEndpoint, Step, changed, error, in_order, says, sends
 pytestmark = pytest.mark.anyio
 
 NO_RESPONSES = error(404, "Not Found")
-ALL = ["responses", "chat_schema", "json_with_schema", "json", "plain"]
+ALL = ["responses", "chat_schema", "json_with_exact_schema", "json_with_schema", "json", "plain"]
 
 
 async def forms_asked(judge: OpenAIJudge, endpoint: FakeEndpoint) -> list[str]:
@@ -54,15 +54,26 @@ async def test_an_endpoint_is_asked_in_the_strictest_form_it_takes(
 
 async def test_the_form_of_llama_cpp_is_found(judge: OpenAIJudge, endpoint: FakeEndpoint) -> None:
     endpoint.refuse = {"responses": NO_RESPONSES, "chat_schema": error(500, "json_schema"), "json": error(400, "no")}
-    assert await forms_asked(judge, endpoint) == ["json_with_schema"]
+    assert await forms_asked(judge, endpoint) == ["json_with_exact_schema"]
 
 
 async def test_a_schema_that_is_taken_and_ignored_leads_to_a_plainer_form(
     judge: OpenAIJudge, endpoint: FakeEndpoint
 ) -> None:
     ignores = says("The answer is correct, since it says 72 hours.")
-    endpoint.refuse = {"responses": ignores, "chat_schema": ignores}
+    endpoint.refuse = {"responses": ignores, "chat_schema": ignores, "json_with_exact_schema": ignores}
     assert await forms_asked(judge, endpoint) == ["json_with_schema"]
+
+
+async def test_an_endpoint_that_writes_by_a_schema_gets_that_of_the_answer_at_hand(
+    judge: OpenAIJudge, endpoint: FakeEndpoint
+) -> None:
+    endpoint.refuse = {"responses": NO_RESPONSES, "chat_schema": error(500, "json_schema")}
+    await forms_asked(judge, endpoint)
+    parts = endpoint.asked[0].body["response_format"]["schema"]["properties"]
+    assert [part["properties"]["id"] for part in parts["facts"]["prefixItems"]] == [{"const": "F1"}]
+    assert (parts["sentences"]["minItems"], parts["sentences"]["maxItems"]) == (1, 1)
+    assert parts["references"] == {"const": []}
 
 
 async def test_a_reply_of_the_right_form_with_wrong_content_keeps_the_form(
@@ -149,6 +160,16 @@ async def test_room_is_named_as_older_endpoints_name_it_where_they_ask_for_that(
     assert await forms_asked(judge, endpoint) == ["chat_schema"]
     assert "max_completion_tokens" not in endpoint.asked[0].body
     assert endpoint.asked[0].body["max_tokens"] == 1900
+
+
+@pytest.mark.parametrize("form", ["json_with_exact_schema", "json_with_schema"])
+async def test_room_is_named_as_the_servers_with_forms_of_their_own_know_it(
+    judge: OpenAIJudge, endpoint: FakeEndpoint, form: str
+) -> None:
+    endpoint.refuse = dict.fromkeys(ALL[: ALL.index(form)], NO_RESPONSES)
+    assert await forms_asked(judge, endpoint) == [form]
+    assert "max_completion_tokens" not in endpoint.asked[0].body
+    assert endpoint.asked[0].body["max_tokens"] > 1000
 
 
 async def test_room_is_left_out_where_it_is_refused_under_both_names(

@@ -28,6 +28,7 @@ class Rules:
 
     name = "rules"
     model = None
+    models = ()
     rubric = None
     fingerprint = "sha256:rules"
     concurrency = 4
@@ -166,3 +167,13 @@ async def test_fewer_votes_than_asked_for_are_no_verdict(make: Make, endpoint: F
     endpoint.usually = in_order(says(), says(), error(401))
     with pytest.raises(JudgeUnusableError):
         await judge_by_votes(make(concurrency=1), ITEM, votes=3)
+
+
+async def test_a_panel_tells_every_model_it_may_ask(build: Build) -> None:
+    bench = build(Jury("panel", ["a", "b"]), Cascade("careful", ["rules", "panel", "a"]))
+    assert [list(bench.named(name).models) for name in ("rules", "a", "panel", "careful")] == [
+        [],
+        ["a"],
+        ["a", "b"],
+        ["a", "b"],
+    ]

@@ -76,7 +76,11 @@ def answers(service: str) -> list[RetrieveEvalResponse]:
             k=[1, 3, 5, 10],
         )
         json_run = client.retrieve_eval(
-            read_dataset(smoke).value, read_rankings(smoke).value, k=[3, 5], index_chunk_ids=read_ids(smoke).value
+            read_dataset(smoke).value,
+            read_rankings(smoke).value,
+            k=[3, 5],
+            metrics=["hit_rate", "precision", "recall", "mrr", "ndcg"],
+            index_chunk_ids=read_ids(smoke).value,
         )
     return [trec, json_run]
 
@@ -135,6 +139,25 @@ def test_the_commands_of_the_live_search_print_the_same_tables(live: str, tmp_pa
     assert out[out.index("Read\n", 5) :].strip() == live[live.index("Read\n") :].strip()
 
 
+def test_it_ends_with_top_3_against_top_5_and_leaves_the_page(printed: str) -> None:
+    part = printed.partition("5. Top 3 against top 5")[2].partition("What next")[0]
+    assert "demo at 5 against demo at 3\n  pass: 13 questions compared; of 3 gates 3 pass." in part
+    rows = [" ".join(line.split()) for line in part.splitlines()]
+    assert "hit_rate 0.692 0.769 +0.077 1.000 13 1 0" in rows
+    assert "chunks a question 3.0 5.0 +66.7 %" in rows
+    page = re.search(r"The same with plots: (\S+)", part)
+    assert page is not None
+    assert "demo at 5 against demo at 3" in (ROOT / page[1]).read_text()
+
+
+def test_the_command_that_compares_prints_the_same_metrics(printed: str) -> None:
+    part = printed.partition("5. Top 3 against top 5")[2]
+    command = part.partition("without gates:\n\n")[2].partition("\n\n")[0]
+    rows = [line.split()[1:] for line in part.splitlines() if line.startswith("  precision  ")]
+    assert rows == [line.split()[1:] for line in shell(command).splitlines() if line.startswith("  precision  ")]
+    assert len(rows) == 1
+
+
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_question_is_accounted_for(halves: list[str], answers: list[RetrieveEvalResponse], half: int) -> None:
     counts = answers[half].questions
@@ -142,6 +165,12 @@ def test_every_question_is_accounted_for(halves: list[str], answers: list[Retrie
     assert f"{counts.total} questions: {counts.eligible} measured, {excluded} excluded" in halves[half]
     for ids in (counts.excluded.behavior, counts.excluded.mapping):
         assert ", ".join(ids) in halves[half]
+
+
+def test_the_recorded_answers_are_said_to_be_wrong_on_purpose(printed: str) -> None:
+    what, _, tables = printed.partition("4. Answers")[2].partition("The same by hand")
+    assert "wrong on purpose" in " ".join(what.split())
+    assert re.search(r"^Wrong: \d+ answers$", tables, re.MULTILINE)
 
 
 def test_it_fits_eighty_columns(printed: str) -> None:
@@ -246,7 +275,7 @@ def test_a_service_that_does_not_start_is_one_clear_line(installed: Path) -> Non
 
 
 def test_the_command_that_judges_prints_the_same_tables(printed: str, tmp_path: Path) -> None:
-    part = printed.partition("4. Answers")[2].partition("What next")[0]
+    part = printed.partition("4. Answers")[2].partition("5. Top 3")[0]
     command = part.partition("The same by hand:\n\n")[2].partition("\n\n")[0]
     assert command.startswith("befund judge ")
     tables = part[part.index("25 answers: 25 judged by rules, 0 failed") : part.index("Wrong: ")].strip()

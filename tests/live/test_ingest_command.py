@@ -181,11 +181,15 @@ def test_an_error_without_a_service_names_the_data_folder_and_no_request(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["retrieve-eval", "--dataset", str(QUESTIONS), "--collection", "nope"]) == 3
-    assert capsys.readouterr().err == f"befund: {folder}: There is no collection 'nope'. befund ingest makes one.\n"
+    looked_for = f"Looked for in the data folder {folder}, since no service is named (--url, BEFUND_URL).\n"
+    no_collection = f"befund: There is no collection 'nope'. befund ingest makes one. {looked_for}"
+    assert capsys.readouterr().err == no_collection
     assert main(["dataset", "check", str(QUESTIONS), "--collection", "nope"]) == 3
-    assert capsys.readouterr().err == f"befund: {folder}: There is no collection 'nope'. befund ingest makes one.\n"
+    assert capsys.readouterr().err == no_collection
     assert main(["retrieve-eval", "--dataset", "nope", "--collection", "nope"]) == 3
-    assert capsys.readouterr().err == f"befund: {folder}: There is no data set 'nope'.\n"
+    no_data_set = "befund: nope: no such file, no BEIR folder. There is no data set 'nope'."
+    assert capsys.readouterr().err == f"{no_data_set} {looked_for}"
+    assert not folder.exists()
 
 
 def test_killed_in_the_middle_it_is_completed_by_the_next(command: Command, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -225,8 +226,14 @@ def test_an_address_in_use_is_an_error(service: str) -> None:
     finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert finished.returncode == 3
     assert finished.stdout == ""
-    assert "address already in use" in finished.stderr
-    assert finished.stderr.splitlines()[-1].startswith(f"befund: cannot serve on 127.0.0.1:{port}")
+    assert finished.stderr == (
+        f"befund: cannot listen on 127.0.0.1:{port} (Address already in use): --port takes another, 0 a free one\n"
+    )
+
+
+def test_the_data_folder_is_said_at_the_start(serve: Callable[..., Any], tmp_path: Path) -> None:
+    process = serve(BEFUND_DATA_DIR=str(tmp_path / "kept"))
+    assert process.popen.stdout.readline() == f"Data folder: {tmp_path}/kept (BEFUND_DATA_DIR)\n"
 
 
 def test_bodies_still_arriving_are_refused_when_there_is_no_room(serve: Callable[..., Any]) -> None:

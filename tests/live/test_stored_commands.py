@@ -56,6 +56,44 @@ def test_runs_are_listed_and_shown(url: str, capsys: pytest.CaptureFixture[str])
     assert lines[-1] == "and 1 more question (--limit shows more)"
 
 
+ANSWERS = [
+    {"question_id": "Q0", "answer": "It is kept for 72 hours.", "expected_facts": ["72 hours"]},
+    {"question_id": "Q1", "answer": "It is kept for 48 hours.", "expected_facts": ["72 hours"]},
+    {"question_id": "Q2", "answer": "I do not know."},
+]
+
+
+def test_a_run_shows_what_was_judged_in_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["dataset", "put", "mine.jsonl"])
+    with Client() as client:
+        client.judge_batch(ANSWERS, dataset="mine", run="main")
+    capsys.readouterr()
+    assert main(["runs", "show", "main"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "Run main: 3 questions"
+    assert "correct 0.500 2 0" in lines
+    assert "behaved 0.667 3 0" in lines
+    assert "No intervals: fewer than ten scored answers." in lines
+    assert "answer 2 1" in lines
+    questions = lines[lines.index("Questions") :]
+    assert questions[1] == "question correct faithful behaved"
+    assert questions[3:6] == ["Q0 yes – yes", "Q1 no – yes", "Q2 – – no"]
+
+
+def test_a_run_shows_verdicts_beside_ranks(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["dataset", "put", "mine.jsonl"])
+    measured()
+    with Client() as client:
+        client.judge_batch(ANSWERS[:1], run="main")
+    capsys.readouterr()
+    assert main(["runs", "show", "main"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "mrr 0.333 0.500 3" in lines
+    assert "question correct faithful behaved first relevant on top" in lines
+    assert "Q0 yes – yes 1 c1, c2" in lines
+    assert "Q1 2 c2, c1" in lines
+
+
 def test_without_runs_it_says_so(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list"]) == 0
     assert capsys.readouterr().out == "No runs are stored.\n"

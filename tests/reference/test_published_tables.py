@@ -10,6 +10,7 @@ import httpx
 import msgspec
 import pytest
 
+from befund.usecases.compare import compare_rankings
 from befund.usecases.retrieve import evaluate_retrieval
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "published_tables"
@@ -73,6 +74,31 @@ def test_what_the_longer_cut_changes_question_by_question(ask: Ask, published: d
 def test_the_chunks_before_a_generator(ask: Ask, published: dict[str, Any], k: int) -> None:
     assert k in PUBLISHED["compare"]["chunks_per_question"]
     assert ask({**published, "k": [k]})["context"]["chunks_per_question"] == k
+
+
+def test_the_comparison_of_both_cutoffs(published: dict[str, Any]) -> None:
+    expected = PUBLISHED["compare"]
+    rankings = published["retrieval"]["rankings"]
+    answer = compare_rankings(
+        json.dumps(
+            {
+                "dataset": published["dataset"],
+                "baseline": {"rankings": rankings, "k": expected["baseline_k"]},
+                "candidate": {"rankings": rankings, "k": expected["candidate_k"]},
+                "gates": [{"metric": "hit_rate", "max_drop": 0.0}],
+            }
+        ).encode()
+    )
+    metrics = {metric.metric: metric for metric in answer.metrics}
+    hit_rate, precision = metrics["hit_rate"], metrics["precision"]
+    assert (hit_rate.improved, hit_rate.regressed) == (expected["hit_rate_improved"], expected["hit_rate_regressed"])
+    assert (precision.decreased, precision.regressed) == (expected["precision_decreased"], [])
+    assert round(precision.delta or 0, 4) == -0.0718
+    assert hit_rate.regression_possible is expected["hit_rate_regression_possible"]
+    chunks = answer.budget["chunks_per_question"]
+    assert [chunks.baseline, chunks.candidate] == expected["chunks_per_question"]
+    assert round(chunks.increase_percent or 0, 1) == expected["context_increase_percent"]
+    assert (answer.verdict, hit_rate.p_value, hit_rate.n) == ("pass", 1.0, 13)
 
 
 def test_the_worked_example(ask: Ask) -> None:

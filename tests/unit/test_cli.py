@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from befund.cli import main
+from befund.core.metrics import AT_CUTOFF, WHOLE_RANKING
 
 COMMITTED = Path(__file__).parents[2] / "clients" / "openapi.json"
 
@@ -35,7 +36,11 @@ def test_help_works_without_the_server_extra() -> None:
     assert "serve" in finished.stdout
 
 
-@pytest.mark.parametrize("command", ["", "retrieve-eval", "serve", "demo", "openapi", "config", "config check"])
+COMMANDS = ["", "retrieve-eval", "serve", "demo", "openapi", "config", "config check"]
+JUDGING = ["judge", "judge calibrate", "runs show"]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *JUDGING])
 def test_help_fits_into_eighty_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
@@ -50,7 +55,7 @@ def test_a_missing_extra_is_one_clear_line(command: list[str]) -> None:
     finished = without_server_extra(*command)
     assert finished.returncode == 3
     assert len(finished.stderr.splitlines()) == 1
-    assert "pip install 'befund[server]'" in finished.stderr
+    assert "run: pip install 'befund[server]' (in a checkout '.[server]')" in finished.stderr
 
 
 def test_help_imports_no_library_of_the_server() -> None:
@@ -78,6 +83,7 @@ def test_config_check_prints_the_settings_without_keys(
         "BEFUND_DATABASE_URL=",
         "BEFUND_STORE_CONTENT=full",
         "BEFUND_RETENTION_DAYS=",
+        "BEFUND_MONITOR_ENTRIES=1000000",
         "BEFUND_METRICS_RUNS=main",
         "BEFUND_CHROMA_URL=",
         "BEFUND_EMBEDDER=",
@@ -119,6 +125,41 @@ def test_openapi_check_tells_a_true_copy_from_a_stale_one(tmp_path: Path, capsys
     assert main(["openapi", "--check", str(stale)]) == 1
     assert main(["openapi", "--check", str(tmp_path / "none.json")]) == 1
     assert "befund openapi >" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "usage", "said"),
+    [
+        (["retrieve-eval", "--datset", "x"], "retrieve-eval", "unknown option --datset; did you mean --dataset?"),
+        (["judge", "--vote=3", "--jugde", "rules"], "judge", "unknown option --jugde; did you mean --judge?"),
+        (["runs", "show", "main", "--foo"], "runs show", "unknown option --foo"),
+        (["runs", "show", "-x", "main"], "runs show", "unknown option -x"),
+        (["--verison", "judge"], "", "unknown option --verison; did you mean --version?"),
+        (["runs", "show", "main", "more"], "runs show", "one argument too many: 'more'"),
+        (["runs", "show"], "runs show", "the following arguments are required: RUN"),
+    ],
+)
+def test_a_usage_error_is_named_below_the_usage_of_its_command(
+    command: list[str], usage: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(command)
+    prog = f"befund {usage}".strip()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(f"usage: {prog} [-h]")
+    assert lines[-1] == f"{prog}: {said}"
+
+
+def test_what_looks_like_an_option_may_stand_behind_two_dashes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "--", "--no-such-file"]) == 3
+    assert capsys.readouterr().err == "befund: --no-such-file: cannot be read (No such file or directory)\n"
+
+
+def test_the_help_names_every_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["retrieve-eval", "--help"])
+    listed = capsys.readouterr().out.partition("\nmetrics:\n")[2].partition("\n\n")[0]
+    assert [name for name in (*AT_CUTOFF, *WHOLE_RANKING) if name not in listed] == []
 
 
 def test_a_usage_error_exits_with_3_since_2_says_not_measurable(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,9 @@ def test_every_series_of_a_configured_judge_stands_at_0_from_the_start() -> None
         assert value(shown, "befund_judge_cache_total", result=result) == 0
     assert value(shown, "befund_judge_retries_total", judge="openai") == 0
     assert value(shown, "befund_judge_in_flight") == 0
+    for judge in ("rules", "openai"):
+        for outcome in ("passed", "failed", "unjudged"):
+            assert value(shown, "befund_judge_canaries_total", judge=judge, outcome=outcome) == 0
 
 
 def test_calls_tokens_and_cost_are_counted() -> None:

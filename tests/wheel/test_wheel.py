@@ -125,4 +125,5 @@ asyncio.run(main())
 def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"befund/py.typed", "befund_client/py.typed", "befund/api/schema.html"} <= set(names)
+    assert {"befund/cli/gates.toml", "befund/reports/page.css"} <= set(names)
     assert not [name for name in names if name.startswith(("tests", "bench"))]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import Dataset, Id, JudgeItem, RankingEntry
+from befund.contract import CalibrationItem, Dataset, Gate, Id, JudgeItem, RankingEntry
 from befund_client._errors import FileError
-from befund_client._files import answers, beir, json_files, tables, trec
+from befund_client._files import answers, beir, gates, json_files, tables, trec
 from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
 from befund_client._files.source import Loaded, Source, Spot, open_source
 
@@ -19,8 +19,10 @@ __all__ = [
     "Rankings",
     "RankingsFormat",
     "read_answers",
+    "read_calibration",
     "read_config",
     "read_dataset",
+    "read_gates",
     "read_ids",
     "read_mapping",
     "read_rankings",
@@ -106,19 +108,33 @@ def read_rankings(path: FilePath, *, format: RankingsFormat | None = None) -> Lo
 
 
 def read_answers(path: FilePath) -> Loaded[list[JudgeItem]]:
-    """Read answers to be judged: JSON (a list, or `{"items": [...]}`) or JSONL; `.gz` too.
+    """Read answers to be judged: JSON (a list, or `{"items": [...]}`), JSONL or CSV; `.gz` too.
 
     Each has an `answer`, and what belongs to it: `question`, `context`, `expected_facts`, ...; or `question_id` alone,
-    for a question of a data set. The names that ragas and deepeval use are known too.
+    for a question of a data set. The names that ragas and deepeval use are known too. In CSV, lists are JSON, or their
+    items are separated by `|`; a context that is no list is one chunk.
 
     Raises:
         FileError: The file cannot be read as answers; it names the file, the line and what to do.
     """
     source = open_source(path)
-    loaded = answers.answers_in(source, lines=detect(source) == "jsonl")
+    loaded = answers.answers_in(source, _records_format(source))
     if not loaded.value:
         raise source.error("holds no answer")
     return loaded
+
+
+def read_calibration(path: FilePath) -> Loaded[list[CalibrationItem]]:
+    """Read answers on which people have a verdict, to measure a judge by; the files are those of `read_answers`.
+
+    The verdicts stand under `human` (`{"correct": true, "faithful": false}`), or flat as `human_correct` or
+    `label_correct`, and so on. Answers on which people have none are left out, with a note.
+
+    Raises:
+        FileError: As `read_answers`, or no answer has a human verdict.
+    """
+    source = open_source(path)
+    return answers.labelled_in(source, _records_format(source))
 
 
 def read_ids(path: FilePath) -> Loaded[list[str]]:
@@ -156,6 +172,15 @@ def read_config(path: FilePath) -> dict[str, Any]:
     return value
 
 
+def read_gates(path: FilePath) -> list[Gate]:
+    """Read the gates of a comparison from TOML, YAML or JSON.
+
+    Raises:
+        FileError: The file cannot be read, or holds something else; a key that does not exist is named.
+    """
+    return gates.gates_of(open_source(path))
+
+
 def read_mapping(path: FilePath) -> Loaded[dict[str, list[str]]]:
     """Read which chunks hold which evidence: `{evidence id: [chunk ids]}`, or a data set or request that has it.
 
@@ -177,6 +202,8 @@ def _reader(
     readers: dict[str, Callable[[Source], Loaded[T]]], format: str | None, source: Source
 ) -> Callable[[Source], Loaded[T]]:
     chosen = format or detect(source)
+    if format is None and chosen == "trec" and not trec.is_trec(source):
+        raise source.error(f"format not recognised: read are {', '.join(readers)}; name one if this is one of them")
     if chosen not in readers:
         raise ValueError(f"no format {chosen!r}; there are {', '.join(readers)}")
     return readers[chosen]
@@ -194,6 +221,20 @@ def detect(source: Source) -> str:
     if source.extension == ".csv" or tables.header_of(source) & {*QUESTION_ID, *QUESTION_TEXT}:
         return "csv"
     return "trec"
+
+
+def _records_format(source: Source) -> str:
+    """JSON, JSONL, or a table, which its extension or its header shows.
+
+    Raises:
+        FileError: It is none of them.
+    """
+    found = detect(source)
+    if found in {"json", "jsonl"}:
+        return found
+    if source.extension == ".csv" or "answer" in tables.header_of(source):
+        return "csv"
+    raise source.error("format not recognised: answers are read from JSON, JSONL or CSV with a column answer")
 
 
 def _is_whole(source: Source, line: str) -> bool:

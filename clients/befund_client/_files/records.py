@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from befund.contract import Evidence, Id, Question, RankingEntry, RetrieveEvalOptions
+from befund.contract.closed_sets import with_allowed
 from befund_client._files.source import Notes, Spot, finite, shown
 
 T = TypeVar("T")
@@ -118,7 +119,7 @@ def convert(value: object, kind: type[T], spot: Spot, what: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise spot.error(f"{what}: {error}") from error
+        raise spot.error(f"{what}: {with_allowed(error, kind)}") from error
 
 
 def first_of(record: Record, names: Iterable[str]) -> Any:
@@ -133,10 +134,11 @@ def question_id(record: Record, spot: Spot, notes: Notes) -> str:
         return _id(given, spot, notes)
     text = first_of(record, QUESTION_TEXT)
     if not isinstance(text, str) or not text:
-        raise spot.error("neither an id nor a question: give one of " + ", ".join(QUESTION_ID + QUESTION_TEXT))
+        others = ", ".join((*QUESTION_ID[1:], *QUESTION_TEXT[1:]))
+        raise spot.error(f"no field id, which says what question this is (nor question, which could; nor {others})")
     if len(text) > LONGEST_ID:
         raise spot.error(f"this question has no id and is too long to be one (over {LONGEST_ID} characters): give one")
-    notes.count("questions without an id, where the text stands for it", str(spot))
+    notes.count("questions without a field id, where the text stands for it", str(spot))
     return text
 
 

@@ -29,7 +29,7 @@ from befund_client._files.source import Loaded, Notes, Source, Spot, parsed, sho
 
 SEPARATOR = "|"
 LISTS = frozenset({"relevant", "non_relevant", "tags", "expected_facts", "reference_answers", "roles", *RETRIEVED})
-OBJECTS = frozenset({"evidence", "metadata"})
+OBJECTS = frozenset({"evidence", "metadata", "human", "generation"})
 TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 RANKED_ID = CHUNK_ID[1:]
 RANKING_COLUMNS = {*QUESTION_ID, *RANKED_ID, "rank", "score", "roles"}
@@ -48,7 +48,7 @@ class _Hit(msgspec.Struct, frozen=True):
 def csv_dataset(source: Source) -> Loaded[Dataset]:
     """Read a data set with one question a row."""
     notes = Notes()
-    rows = ((_record(row, spot), spot) for row, spot in _rows(source, notes, {*QUESTION_ID, *QUESTION_TEXT}))
+    rows = csv_records(source, notes, {*QUESTION_ID, *QUESTION_TEXT})
     return Loaded(Dataset(questions=questions_from(rows, notes)), "csv", notes.lines())
 
 
@@ -57,7 +57,7 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
     notes = Notes()
     header = header_of(source)
     if not header & set(RANKED_ID) and header & set(RETRIEVED):
-        rows = ((_record(row, spot), spot) for row, spot in _rows(source, notes, {*QUESTION_ID, *QUESTION_TEXT}))
+        rows = csv_records(source, notes, {*QUESTION_ID, *QUESTION_TEXT})
         return Loaded(rankings_from(rows, notes), "csv", notes.lines())
     if not header & set(RANKED_ID):
         raise source.error("no column chunk_id: rankings have the columns question_id, chunk_id, rank, score", 1)
@@ -78,6 +78,11 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
     return Loaded(
         {question: _ordered(found, notes, question) for question, found in hits.items()}, "csv", notes.lines()
     )
+
+
+def csv_records(source: Source, notes: Notes, required: set[str]) -> Iterator[tuple[dict[str, object], Spot]]:
+    """The rows as records; one of the columns in `required` must be there."""
+    return ((_record(row, spot), spot) for row, spot in _rows(source, notes, required))
 
 
 def header_of(source: Source) -> set[str]:
@@ -140,7 +145,8 @@ def _checked_header(header: list[str], required: set[str], spot: Spot) -> list[s
     if twice is not None:
         raise spot.error(f"the column {twice!r} is there twice")
     if not required & set(header):
-        raise spot.error(f"no column {' or '.join(sorted(required))} in the header, which is: {', '.join(header)}")
+        first, *others = [name for name in dict.fromkeys((*QUESTION_ID, *QUESTION_TEXT)) if name in required]
+        raise spot.error(f"no column {first} in the header, which is: {', '.join(header)} (nor {', '.join(others)})")
     return header
 
 

@@ -10,6 +10,7 @@ from befund_client._files.source import Loaded, Notes, Source, Spot, parsed, sho
 
 QRELS = "question, iteration, id, grade"
 RUN = "question, Q0, id, rank, score, tag"
+_LOOKED_AT = 20
 BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 
 
@@ -70,6 +71,20 @@ def trec_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
     if not rankings:
         raise source.error("holds no ranking")
     return Loaded(rankings, "trec", notes.lines())
+
+
+def is_trec(source: Source) -> bool:
+    """Whether any of the first lines is one of qrels or of a run, or nearly so: what is damaged is still TREC."""
+    lines = [line.split() for line in source.data.split(b"\n", _LOOKED_AT)[:_LOOKED_AT] if not line.startswith(b"#")]
+    rows = [columns for columns in lines if columns]
+    return not rows or any(_is_row(columns) for columns in rows)
+
+
+def _is_row(columns: list[bytes]) -> bool:
+    if len(columns) >= 3 and columns[1].upper() in {b"0", b"Q0"}:
+        return True
+    figures = {4: columns[-1:], 6: columns[3:5]}.get(len(columns), [])
+    return bool(figures) and all(parsed(figure.decode()) is not None for figure in figures)
 
 
 def is_beir_qrels(source: Source) -> bool:

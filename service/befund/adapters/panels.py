@@ -27,6 +27,11 @@ class Panel:
         return None
 
     @property
+    def models(self) -> Sequence[str]:
+        """Those of all members, each once."""
+        return list(dict.fromkeys(model for member in self._members for model in member.models))
+
+    @property
     def rubric(self) -> str | None:
         """The rubric of those that have one."""
         return next((member.rubric for member in self._members if member.rubric), None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.metadata import version
@@ -27,12 +28,14 @@ class RulesJudge:
     Attributes:
         name: Its configured name.
         model: None; it asks none.
+        models: None likewise.
         rubric: The version of its rules.
         concurrency: More at once would only take turns.
         fingerprint: Changes with rules, weights, the packages it stands on, and whether it is forced.
     """
 
     model: str | None = None
+    models: Sequence[str] = ()
     rubric: str | None = RULES
     concurrency = 2
 

@@ -27,6 +27,9 @@ JSON_OF = "json_of"
 ALSO_READS = "also_reads"
 """Keys in a route's `opt`: the type of the JSON it reads itself, and a media type beside it."""
 
+ALSO_WRITES = "also_writes"
+"""Key in a route's `opt`: a media type beside JSON that it answers in, where `Accept` prefers it."""
+
 _JSON = re.compile(r"application/(?:[\w.!#$&^+-]+\+)?json", re.IGNORECASE)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from befund.usecases.compare import compare_rankings
 from befund.usecases.retrieve import evaluate_retrieval
 
 _QUESTIONS: list[dict[str, Any]] = [
@@ -26,6 +27,8 @@ _QUESTIONS: list[dict[str, Any]] = [
         "role": "partner",
     },
 ]
+
+_LISTS = {"Q001": ["D099-chunk-1", "D003-chunk-1"], "Q002": ["D007-chunk-4", "D001-chunk-1"]}
 
 REQUESTS: Mapping[str, Mapping[str, dict[str, Any]]] = {
     "/retrieve-eval": {
@@ -57,11 +60,23 @@ REQUESTS: Mapping[str, Mapping[str, dict[str, Any]]] = {
             "level": "evidence",
             "k": [1, 3],
         },
-    }
+    },
+    "/compare": {
+        "Top 1 against top 2, with gates": {
+            "dataset": {"questions": _QUESTIONS},
+            "baseline": {"rankings": _LISTS, "k": 1},
+            "candidate": {"rankings": _LISTS, "k": 2},
+            "gates": [
+                {"metric": "hit_rate", "max_regressions": 0},
+                {"metric": "chunks_per_question", "max_increase_percent": 50},
+            ],
+        },
+    },
 }
 
 ANSWERS: Mapping[str, Callable[[bytes], object]] = {
     "/retrieve-eval": lambda body: evaluate_retrieval(body, clock=lambda: 0.0),
+    "/compare": compare_rankings,
 }
 
 PROBLEM: dict[str, Any] = {

@@ -33,6 +33,7 @@ from befund.core.jobs import Job, JobAbout
 from befund.core.judge_batch import AT_ONCE, Batch, Lines, read_batch, read_options
 from befund.core.judge_tasks import Outcome
 from befund.telemetry import Telemetry
+from befund.usecases.calibrate import calibrate
 from befund.usecases.jobs import Jobs, described
 from befund.usecases.judge import Judged, Judging, summary_of
 from befund.usecases.repetition import AlreadyAnswered, Caller
@@ -94,7 +95,7 @@ class JudgeEvaluation(Struct, frozen=True):
     async def of_calibration(self, data: CalibrationRequest, request: Request[Any, Any, Any]) -> CalibrationResponse:
         """Compare a judge with people; who goes away ends it."""
         exchange = Exchange.of(request.scope)
-        done = await unless_caller_goes(self.judging.calibrate(data), request.receive)
+        done = await unless_caller_goes(calibrate(self.judging, data), request.receive)
         failed = [
             _result(place, outcome, exchange.request_id)
             for place, outcome in enumerate(done.outcomes)
@@ -106,6 +107,9 @@ class JudgeEvaluation(Struct, frozen=True):
             dimensions=done.dimensions,
             failed=failed,
             usage=summary_of(done.outcomes).usage,
+            groups=done.groups,
+            confidence=data.confidence,
+            votes=data.votes,
         )
 
     def of_job(self, job: Job, outcomes: Sequence[Outcome]) -> None:
@@ -199,32 +203,6 @@ class JudgeBatchController(Controller):
         job = described(await jobs.put(batch.items, batch.options, caller, about))
         headers = {"Location": f"/jobs/{job.id}"}
         return Response(msgspec.json.encode(job), status_code=202, media_type="application/json", headers=headers)
-
-
-class CalibrationController(Controller):
-    """How judges agree with people."""
-
-    @post(
-        "/judge/calibration",
-        status_code=200,
-        opt=needs("admin"),
-        operation_id="calibrate",
-        summary="How far does a judge agree with people?",
-        response_description="Agreement by dimension, and the answers that got no judgment",
-        responses=problem_specs(400, 404, 408, 413, 415, 422, 503),
-    )
-    async def calibrate(
-        self,
-        request: Request[Any, Any, Any],
-        data: JSONBody[CalibrationRequest],
-        judgment: NamedDependency[JudgeEvaluation],
-    ) -> CalibrationResponse:
-        """Judge answers on which people have a verdict, and compare.
-
-        The newest calibration of a judge is told with every verdict of it from then on, until anything changes that can
-        change a verdict.
-        """
-        return await judgment.of_calibration(data, request)
 
 
 async def _read(request: Request[Any, Any, Any]) -> Batch:

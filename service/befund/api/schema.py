@@ -23,7 +23,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 import befund
 from befund import contract
 from befund.api.auth import needed_scope, open_to_all
-from befund.api.body import ALSO_READS, JSON_OF
+from befund.api.body import ALSO_READS, ALSO_WRITES, JSON_OF
 from befund.api.docstrings import attributes_of, summary_of
 from befund.api.examples import PROBLEM, REQUESTS, answer_to
 from befund.api.problems import KINDS, MEDIA_TYPE
@@ -83,6 +83,8 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
             operation["requestBody"] = {"required": True, "content": content}
         if JSON_OF in handler.opt:
             operation["requestBody"] = {"required": True, "content": _read_itself(handler)}
+        for form in handler.opt.get(ALSO_WRITES, ()):
+            operation["responses"]["200"]["content"][form] = {"schema": {"type": "string"}}
         _add_examples(operation, path)
     return document
 

@@ -11,16 +11,19 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import NoReturn
 
 import befund
+from befund.cli._parser import USAGE_ERROR, Parser
 
-FAILED = 3
+FAILED = USAGE_ERROR
 """Exit code of every usage or service error, of every command."""
 BROKEN_PIPE = 141
 """Exit code where the reader of the output went away, as shells give it (128 + SIGPIPE)."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it (128 + SIGINT)."""
+
+TWO_WORDS = frozenset({"judge calibrate"})
+"""Commands of two words whose first word is a command that takes a file."""
 
 _SERVER_LIBRARIES = frozenset(
     {
@@ -36,7 +39,7 @@ _SERVER_LIBRARIES = frozenset(
         "uvloop",
     }
 )
-_CLI_LIBRARIES = frozenset({"rich", "yaml"})
+_CLI_LIBRARIES = frozenset({"matplotlib", "rich", "yaml"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):  # closed by the caller: what is printed goes nowhere
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - stands for the stream until the end
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse_args(_with_two_words_joined(sys.argv[1:] if argv is None else argv))
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         code = run(arguments)
@@ -63,20 +66,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         extra = _extra_of((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        print(f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]'", file=sys.stderr)
+        print(
+            f"befund: {error.name} is not installed; run: pip install 'befund[{extra}]' (in a checkout '.[{extra}]')",
+            file=sys.stderr,
+        )
         return FAILED
 
 
-class _Parser(argparse.ArgumentParser):
-    """Exits as every usage error does; argparse's own 2 means "not measurable" here."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(FAILED, f"{self.prog}: {message}\n")
+def _with_two_words_joined(argv: Sequence[str]) -> list[str]:
+    """The arguments, where the two words of a command like `judge calibrate` are one, as argparse has them."""
+    words = " ".join(argv[:2])
+    return [words, *argv[2:]] if words in TWO_WORDS else list(argv)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="befund", description=befund.__doc__)
+    parser = Parser(prog="befund", description=befund.__doc__)
     parser.add_argument("--version", action="version", version=f"befund {befund.__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in iter_modules(__path__):

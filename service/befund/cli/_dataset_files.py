@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -194,9 +193,9 @@ def _map_documents(arguments: argparse.Namespace, questions: Sequence[Question])
 async def _ask(
     arguments: argparse.Namespace, questions: Sequence[Question], chunks: Iterable[str]
 ) -> EvidenceMappingResponse:
-    from befund.here import service
+    from befund.here import service, service_url
 
-    async with service(arguments.url or os.environ.get("BEFUND_URL")) as client:
+    async with service(service_url(arguments.url), stores=False) as client:
         return await client.map_evidence(arguments.collection, _quoted(questions), chunks=chunks)
 
 

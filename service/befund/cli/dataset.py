@@ -20,7 +20,7 @@ def register(subparsers: Any) -> None:
     add_check(actions)
     add_map(actions)
     add_action(actions, "list", list_datasets, "list the stored data sets with their versions")
-    put = add_action(actions, "put", put_dataset, "store a data set from a file or a BEIR folder")
+    put = add_action(actions, "put", put_dataset, "store a data set from a file or a BEIR folder", stores=True)
     put.add_argument("file", metavar="FILE")
     put.add_argument("--name", help="its name; else the file's, up to its first dot")
     put.add_argument("--format", choices=get_args(DatasetFormat), help="format of the file, if not told")

@@ -6,13 +6,12 @@ import argparse
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -22,6 +21,8 @@ from msgspec import Struct
 
 from befund.bundled import MissingDataError, bundled
 from befund.cli import FAILED, judge, retrieve_eval
+from befund.cli._demo_comparison import REPORT, show_comparison
+from befund.cli._shown import near, own_name, wrapped
 from befund.terminal.text import literal
 from befund_client import BefundError, Client, read_answers, read_dataset
 
@@ -33,7 +34,6 @@ STOP_SECONDS = 10
 LISTENS = "Befund listens on "
 URL = "http://127.0.0.1:8080"
 """Where `befund serve` listens unless it is told otherwise."""
-COLUMNS = 78
 CURL = f"curl -s {URL}/retrieve-eval \\\n  -H 'Content-Type: application/json' -d"
 
 TREC_WHAT = """\
@@ -47,9 +47,12 @@ The bundled documents, cut and embedded, in a collection of the service; the que
 it. Whose evidence lies in documents that are not indexed is not measured."""
 ANSWERS_WHAT = """\
 One recorded answer to each question of the split smoke, judged by rules, without a model: is it right, does it follow \
-from the context it was given, is it the behaviour that was expected? Where the rules cannot tell, they say so."""
+from the context it was given, is it the behaviour that was expected? Many of these answers are wrong on purpose, so \
+that there is something to find. Where the rules cannot tell, they say so."""
 COLLECTION = "teralune_corpus"
-WRONG_SHOWN = 3
+WRONG_SHOWN = 2
+FEW_METRICS = "hit_rate,precision,recall,mrr,ndcg"
+"""What the later tables show; the first has all metrics."""
 EXAMPLE = "Q006"
 """The question of the TREC run that the curl command asks; a short one."""
 
@@ -72,10 +75,11 @@ def register(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "demo",
-        help="start a service, measure two bundled runs, a live search and recorded answers through it",
+        help="start a service, measure runs, a live search and answers through it, compare two cutoffs",
         description="Start a service on a free port, measure two bundled runs and a live search through it, judge "
-        "recorded answers, print the tables, stop it.",
+        "recorded answers, compare two cutoffs, print the tables, leave a page with plots, stop it.",
     )
+    parser.add_argument("--report", metavar="FILE", default=REPORT, help=f"where the page goes ({REPORT})")
     parser.set_defaults(run=demo)
 
 
@@ -93,15 +97,17 @@ def demo(arguments: argparse.Namespace) -> int:
                 _show(demonstration, url, out)
             _show_live(url, out)
             _show_answers(url, out)
+            show_comparison(url, Path(arguments.report), out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
         return FAILED
     out.print("What next", style="bold")
     for command, use in (
-        (f"{_own_name()} serve", f"a service of your own; browse {URL}/schema"),
-        (f"{_own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
-        (f"{_own_name()} judge --help", "judge your own answers, by rules or by a model"),
-        (f"{_own_name()} ingest --help", "your own documents into a collection, to be searched live"),
+        (f"{own_name()} serve", f"a service of your own; browse {URL}/schema"),
+        (f"{own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
+        (f"{own_name()} judge --help", "judge your own answers, by rules or by a model"),
+        (f"{own_name()} compare --init-gates", "gates for your CI: what a change must hold (docs/ci.md)"),
+        (f"{own_name()} ingest --help", "your own documents into a collection, to be searched live"),
     ):
         out.print(f"  {command}\n    {use}", soft_wrap=True)
     return 0
@@ -113,8 +119,8 @@ def demonstrations() -> list[Demonstration]:
     trec |= {"--rankings": "demo/teralune-bm25.run"}
     run = dict.fromkeys(("--dataset", "--rankings", "--index-chunk-ids"), "demo/smoke_run.json")
     data = bundled(*trec.values(), *run.values())
-    trec = {option: _near(data / file) for option, file in trec.items()}
-    run = {option: _near(data / file) for option, file in run.items()}
+    trec = {option: near(data / file) for option, file in trec.items()}
+    run = {option: near(data / file) for option, file in run.items()}
     return [
         Demonstration(
             title="1. A TREC run with its judgements",
@@ -126,7 +132,7 @@ def demonstrations() -> list[Demonstration]:
         Demonstration(
             title="2. A JSON run with its index",
             what=JSON_WHAT,
-            options=run | {"--k": "3,5"},
+            options=run | {"--k": "3,5", "--metrics": FEW_METRICS},
             curl_note="Over HTTP, with `befund serve` running, the whole file:",
             curl=lambda inputs: _curl_file(run["--dataset"]),
         ),
@@ -142,7 +148,7 @@ def _show(demonstration: Demonstration, url: str, out: Console) -> None:
     inputs = retrieve_eval.read(given)
     out.print(demonstration.title, style="bold")
     out.print(f"{demonstration.what}\n\nThe same by hand:\n")
-    out.print(_wrapped([_own_name(), "retrieve-eval"], demonstration.options), soft_wrap=True)
+    out.print(wrapped([own_name(), "retrieve-eval"], demonstration.options), soft_wrap=True)
     out.print(f"\n{demonstration.curl_note}\n")
     out.print(demonstration.curl(inputs) + "\n", soft_wrap=True)
     with Client(url, transport=httpx.HTTPTransport()) as client:  # a transport of its own passes every proxy by
@@ -158,15 +164,15 @@ def _show_live(url: str, out: Console) -> None:
 
     paths = {"--dataset": "teralune/questions.jsonl", "--mapping": "teralune/evidence_mapping.json"}
     data = bundled(*paths.values(), "teralune/documents")
-    options = {option: _near(data / file) for option, file in paths.items()}
-    options |= {"--collection": COLLECTION, "--split": "smoke", "--k": "1,3,5,10"}
+    options = {option: near(data / file) for option, file in paths.items()}
+    options |= {"--collection": COLLECTION, "--split": "smoke", "--k": "1,3,5,10", "--metrics": FEW_METRICS}
     given = retrieve_eval.parse([word for option in options.items() for word in option])
     inputs = retrieve_eval.read(given)
     folder = read_folder(data / "teralune" / "documents")
     out.print("3. A live search over documents", style="bold")
     out.print(f"{LIVE_WHAT}\n\nThe same by hand:\n")
-    out.print(f"{_own_name()} ingest --bundled", soft_wrap=True)
-    out.print(_wrapped([_own_name(), "retrieve-eval"], options) + "\n", soft_wrap=True)
+    out.print(f"{own_name()} ingest --bundled", soft_wrap=True)
+    out.print(wrapped([own_name(), "retrieve-eval"], options) + "\n", soft_wrap=True)
     with Client(url, transport=httpx.HTTPTransport()) as client:
         done = client.ingest(COLLECTION, (file.document() for file in folder.files))
         answer = client.retrieve_eval(inputs.dataset, inputs.search or {}, **inputs.options)
@@ -185,27 +191,16 @@ def _show_answers(url: str, out: Console) -> None:
 
     answers, questions = "teralune/answers.jsonl", "teralune/questions.jsonl"
     data = bundled(answers, questions)
-    options = {"judge": _near(data / answers), "--dataset": _near(data / questions), "--split": "smoke"}
+    options = {"judge": near(data / answers), "--dataset": near(data / questions), "--split": "smoke"}
     loaded = read_answers(data / answers)
     items = judge.completed(loaded.value, read_dataset(data / questions).value, split="smoke")
     out.print("4. Answers", style="bold")
     out.print(f"{ANSWERS_WHAT}\n\nThe same by hand:\n")
-    out.print(_wrapped([_own_name()], options) + "\n", soft_wrap=True)
+    out.print(wrapped([own_name()], options) + "\n", soft_wrap=True)
     with Client(url, transport=httpx.HTTPTransport()) as client:
         answer = client.judge_batch(items, judge="rules")
     for part in report(items, [answer], width=out.width, examples=WRONG_SHOWN):
         out.print(part)
-
-
-def _wrapped(start: Sequence[str], options: dict[str, str]) -> str:
-    """Write a shell command, broken between options where the line is full."""
-    lines = [shlex.join(start)]
-    for option in map(shlex.join, options.items()):
-        if len(lines[-1]) + len(option) < COLUMNS:
-            lines[-1] += f" {option}"
-        else:
-            lines.append(f"  {option}")
-    return " \\\n".join(lines)
 
 
 def _curl_example(inputs: retrieve_eval.Inputs) -> str:
@@ -229,26 +224,13 @@ import json, sys
 run = json.load(sys.stdin)
 body = {{"dataset": run["dataset"], "index_chunk_ids": run["index_chunk_ids"]}}
 body |= {{"retrieval": {{"rankings": run["rankings"]}}, "k": [3, 5]}}
+body["metrics"] = {json.dumps(FEW_METRICS.split(","))}
 print(json.dumps(body))' < {shlex.quote(file)} |
 {CURL} @-"""
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _near(path: Path) -> str:
-    """Write a path as somebody in the current folder would."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
-def _own_name() -> str:
-    """How this command is called from here."""
-    if shutil.which("befund"):
-        return "befund"
-    script = Path(sys.executable).with_name("befund")
-    return shlex.quote(_near(script)) if script.exists() else f"{shlex.quote(_near(Path(sys.executable)))} -m befund"
 
 
 @contextmanager

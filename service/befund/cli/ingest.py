@@ -76,10 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         path = bundled("teralune/documents") / "teralune" / "documents" if arguments.bundled else arguments.folder
         folder = read_folder(path)
         answer = asyncio.run(_ingest(arguments, folder, name=arguments.collection or _name(arguments)))
-    except errors.BefundError as error:
-        hint = " With --url the documents go to the service that has it." if error.code == "index-in-use" else ""
-        return _fail(f"{error}{hint}")
-    except (BefundError, FolderError, MissingDataError, SettingsError, ValueError) as error:
+    except (BefundError, errors.BefundError, FolderError, MissingDataError, SettingsError, ValueError) as error:
         return _fail(str(error))
     if arguments.json:
         print(msgspec.json.encode(answer).decode())

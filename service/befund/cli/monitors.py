@@ -18,7 +18,7 @@ def register(subparsers: Any) -> None:
     add_action(actions, "list", list_monitors, "list monitors")
     show = add_action(actions, "show", show_monitor, "show the rates of a monitor, window by window")
     show.add_argument("name", metavar="MONITOR")
-    show.add_argument("--hours", type=_hours, default=24, metavar="24", help="how far to look back")
+    show.add_argument("--hours", type=_hours, default=24, metavar="N", help="how far to look back (24)")
     show.add_argument("--step", type=_hours, metavar="HOURS", help="how long a window is; else all in one")
 
 

@@ -62,6 +62,11 @@ files:
   | or is a JSON list; rankings have the columns question_id, chunk_id and rank
   (else the order of the rows counts), and may have score and roles.
 
+metrics:
+  hit_rate, precision, recall, f1, mrr, map, ndcg, judged at every k of --k, or
+  at one with a name like recall@5; r_precision; bpref only where it is named.
+  At --level evidence: hit_rate, precision, recall, mrr.
+
 examples:
   befund retrieve-eval --dataset questions.jsonl --rankings run.json --k 1,5
   befund retrieve-eval --dataset my.qrels --queries topics.tsv --rankings my.run
@@ -121,13 +126,16 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and return the exit code."""
+    inputs: Inputs | None = None
     try:
         inputs = read(arguments)
         wire = _measure(arguments, inputs)
         answer = _decoded(wire)
     except ProblemError as error:
+        _print_notes(inputs)
         return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
     except errors.ContradictionError as error:
+        _print_notes(inputs)
         return _fail(error, NOT_MEASURABLE)
     except (UsageError, BefundError, errors.BefundError) as error:
         return _fail(error, FAILED)
@@ -146,7 +154,9 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     retrieved = inputs.add_mutually_exclusive_group(required=True)
     retrieved.add_argument("--rankings", metavar="FILE", help="what was retrieved for each question")
     retrieved.add_argument("--collection", metavar="NAME", help="search this collection instead")
-    inputs.add_argument("--top-k", type=_top_k, metavar="10", help="with --collection: chunks to ask for")
+    inputs.add_argument(
+        "--top-k", type=_top_k, metavar="K", help="with --collection: chunks to ask for (as many as the largest k)"
+    )
     inputs.add_argument("--where", type=_where, metavar="JSON", help="with --collection: filter on chunks' metadata")
     inputs.add_argument("--format", choices=get_args(DatasetFormat), help="format of the data set, if not told")
     inputs.add_argument("--rankings-format", choices=get_args(RankingsFormat), help="format of the rankings")
@@ -161,11 +171,11 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     options = parser.add_argument_group("how")
-    options.add_argument("--k", type=_cutoffs, default=[1, 3, 5, 10], metavar="1,3,5,10", help="rank cutoffs")
-    options.add_argument("--level", choices=get_args(Level), help="score chunk ids or evidence ids")
-    options.add_argument("--metrics", type=_names, metavar="ndcg,recall@5", help="only these metrics")
-    options.add_argument("--confidence", type=_confidence, metavar="0.95", help="level of the intervals")
-    options.add_argument("--seed", type=_seed, metavar="7", help="seed of the bootstrap")
+    options.add_argument("--k", type=_cutoffs, default=[1, 3, 5, 10], metavar="K,K,…", help="rank cutoffs (1,3,5,10)")
+    options.add_argument("--level", choices=get_args(Level), help="score chunk ids or evidence ids (chunk)")
+    options.add_argument("--metrics", type=_names, metavar="ndcg,recall@5", help="only these metrics, see below")
+    options.add_argument("--confidence", type=_confidence, metavar="LEVEL", help="level of the intervals (0.95)")
+    options.add_argument("--seed", type=_seed, metavar="SEED", help="seed of the bootstrap (7)")
     options.add_argument("--config", metavar="FILE", help="what was measured, as a JSON object")
     options.add_argument("--run", dest="run_name", metavar="NAME", help="store the measurement under this name")
     options.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
@@ -312,22 +322,18 @@ def _measure(arguments: argparse.Namespace, inputs: Inputs) -> bytes:
     if url:
         with _progress():
             return _ask(url, body)
-    if arguments.run_name:
-        raise UsageError("--run stores a measurement, which needs a service: name it with --url or BEFUND_URL")
-    if inputs.search is not None:
-        with _progress():
-            return asyncio.run(_search_here(body))
-    print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
-    try:
-        with _progress():
+    if inputs.search is None:
+        print("befund: no service named (--url, BEFUND_URL): measuring in this process", file=sys.stderr)
+    needs_kept = inputs.search is not None or isinstance(inputs.dataset, str) or arguments.run_name is not None
+    with _progress():
+        if not needs_kept:
             return _measure_here(body)
-    except errors.NotFoundError as error:
-        if not isinstance(inputs.dataset, str):
-            raise
-        raise UsageError(
-            f"{inputs.dataset}: no such file, no BEIR folder, and no data set known without a service: name the file, "
-            "or the service that holds the set (--url, BEFUND_URL)"
-        ) from error
+        try:
+            return asyncio.run(_measure_kept(body, stores=arguments.run_name is not None))
+        except ProblemError as error:
+            if error.problem.type != "/problems/unknown-dataset":
+                raise
+            raise UsageError(f"{inputs.dataset}: no such file, no BEIR folder. {error}") from error
 
 
 def _ask(url: str, body: bytes) -> bytes:
@@ -339,12 +345,13 @@ def _ask(url: str, body: bytes) -> bytes:
         return client.post("/retrieve-eval", body)
 
 
-async def _search_here(body: bytes) -> bytes:
+async def _measure_kept(body: bytes, *, stores: bool) -> bytes:
+    """Measure what needs the data folder: a collection, a stored data set, a run to be stored."""
     from befund.here import service
     from befund.settings import SettingsError
 
     try:
-        async with service(None) as client:
+        async with service(None, stores=stores) as client:
             return await client.post("/retrieve-eval", body)
     except SettingsError as error:
         raise UsageError(str(error)) from error
@@ -394,6 +401,13 @@ def print_report(answer: RetrieveEvalResponse, inputs: Inputs, *, largest: int, 
         console.print(part)
     if answer.run is not None:
         console.print(Text(f"Stored as run {literal(answer.run)}"))
+
+
+def _print_notes(inputs: Inputs | None) -> None:
+    """Say before what went wrong how the files were read: that may be why."""
+    for file in inputs.files if inputs is not None else ():
+        for note in file.notes:
+            print(f"befund: {literal(file.summary)}: {literal(note)}", file=sys.stderr)
 
 
 def _fail(error: Exception, code: int) -> int:

@@ -38,8 +38,16 @@ def serve(arguments: argparse.Namespace) -> int:
     from befund.app import check_store, create_app, make_store
     from befund.core.errors import DependencyError
     from befund.log_lines import LogLines
-    from befund.server import CANNOT_START, CUT_SHORT, run
+    from befund.server import CANNOT_START, CUT_SHORT, refuse_taken, run
     from befund.telemetry import configure_logging
+
+    listen = loaded.settings.listen
+    try:
+        refuse_taken(listen)
+    except OSError as error:
+        why = error.strerror or str(error)
+        print(f"befund: cannot listen on {listen} ({why}): --port takes another, 0 a free one", file=sys.stderr)
+        return FAILED
 
     lines = LogLines(sys.stderr)
     configure_logging(loaded.settings.log_level, stream=lines)
@@ -56,14 +64,14 @@ def serve(arguments: argparse.Namespace) -> int:
             ahead=True,
         )
         app.claim()
-        code = run(app, loaded.settings.listen, shutdown_seconds=loaded.settings.shutdown_seconds)
+        code = run(app, listen, folder=loaded.settings.data_dir, shutdown_seconds=loaded.settings.shutdown_seconds)
     except DependencyError as error:
         print(f"befund: {error.detail}", file=sys.stderr)
         return FAILED
     finally:
         lines.end()
     if code == CANNOT_START:
-        print(f"befund: cannot serve on {loaded.settings.listen}; see the log lines above", file=sys.stderr)
+        print(f"befund: cannot serve on {listen}; see the log lines above", file=sys.stderr)
     if code == CUT_SHORT:
         os._exit(code)  # Python would wait for the evaluations still running in threads, which nothing can stop
     return code

@@ -129,9 +129,12 @@ class JudgeBatchOptions(JudgeOptions, frozen=True, kw_only=True):
 
     Attributes:
         max_cost_usd: No item is begun that would probably cost more than is left of this, in US dollars.
+        canary: Send an answer along whose verdicts are known. A judge that misses it is the finding `CANARY_FAILED` of
+            the summary; no verdict is changed.
     """
 
     max_cost_usd: Annotated[float, Meta(gt=0)] | None = None
+    canary: bool = False
 
 
 class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
@@ -141,12 +144,17 @@ class JudgeBatchRequest(JudgeBatchOptions, frozen=True, kw_only=True):
 
 
 class JudgedFact(Response, frozen=True, kw_only=True):
-    """One expected fact. `verdict` is null where the judge abstained, `quote` is from the answer, `rule` decided it."""
+    """One expected fact.
+
+    `verdict` is null where the judge abstained, `quote` is from the answer, `rule` decided it; `confidence` as in
+    `Judgment`.
+    """
 
     fact: str
     verdict: FactVerdict | None
     quote: str | None
     rule: str | None = None
+    confidence: float | None = None
 
 
 class JudgedClaim(Response, frozen=True, kw_only=True):
@@ -154,6 +162,7 @@ class JudgedClaim(Response, frozen=True, kw_only=True):
 
     `verdict` is null where the judge abstained. `quote` is from the chunk named; `quote_verified` says whether it
     stands there (whitespace and case folded), null without a quote. A support whose quote is not there does not count.
+    `confidence` is that of a `Judgment`.
     """
 
     claim: str
@@ -162,6 +171,7 @@ class JudgedClaim(Response, frozen=True, kw_only=True):
     quote: str | None
     quote_verified: bool | None
     rule: str | None = None
+    confidence: float | None = None
 
 
 class JudgmentStatus(Response, frozen=True, kw_only=True):
@@ -178,6 +188,14 @@ class DecidedBy(Response, frozen=True, kw_only=True):
     correct: str | None
     faithful: str | None
     behaved: str | None
+
+
+class Confidence(Response, frozen=True, kw_only=True):
+    """How sure a judge is of each verdict; null where it does not say, or gives no verdict."""
+
+    correct: float | None = None
+    faithful: float | None = None
+    behaved: float | None = None
 
 
 class JudgeCalibration(Response, frozen=True, kw_only=True):
@@ -203,7 +221,8 @@ class JudgeInfo(Response, frozen=True, kw_only=True):
 
     Attributes:
         name: Its configured name.
-        model: The model asked; null for rules.
+        model: The model asked; null for rules, and where several are asked.
+        models: Every model that may be asked: several for a jury or a cascade, none for rules.
         rubric: The version of the rubric; null for rules.
         fingerprint: Changes with everything that can change a verdict, as `sha256:...`.
         calibration: By dimension; null while never calibrated.
@@ -213,6 +232,7 @@ class JudgeInfo(Response, frozen=True, kw_only=True):
     model: str | None
     rubric: str | None
     fingerprint: str
+    models: list[str] = []
     calibration: dict[str, JudgeCalibration] | None = None
 
 
@@ -229,6 +249,8 @@ class Judgment(Response, frozen=True, kw_only=True):
         claims: Every claim of the answer.
         observed_behavior: What the answer does; null where the judge abstained.
         agreement: The smallest share of votes, over the dimensions, that went to the outcome given.
+        confidence: From 0 to 1. Of the rules judge the probability that its fitted model gives the verdict, 0.8 where a
+            rule decides alone; of several votes the share for it; null where one model is asked once.
         flags: What a reader should know, as `EMPTY_ANSWER`, `POSSIBLE_INJECTION`.
         judge: Who judged.
         decided_by: Who decided which dimension, where several judges were asked.
@@ -254,6 +276,7 @@ class Judgment(Response, frozen=True, kw_only=True):
     latency_ms: float
     id: str
     decided_by: DecidedBy | None = None
+    confidence: Confidence | None = None
 
 
 class JudgeBatchResult(Response, frozen=True, kw_only=True):

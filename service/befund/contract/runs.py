@@ -1,11 +1,13 @@
 """Stored runs."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from befund.contract.base import Id, Response
+from msgspec import Meta
+
+from befund.contract.base import Id, Name, Request, Response
 from befund.contract.datasets import DatasetVersion
-from befund.contract.judging import Chunk, Generation, Judgment
+from befund.contract.judging import Chunk, Generation, JudgeBatchResult, JudgeName, Judgment, Votes
 from befund.contract.questions import ExpectedBehavior
 from befund.contract.retrieval import Exclusion, RankingEntry
 from befund.contract.summary import RunSummary
@@ -25,6 +27,7 @@ class RetrievalRecord(Response, frozen=True, kw_only=True):
         acl_leaks: Retrieved chunks that the question's role may not read.
         known_false_positives: Chunks known to be wrong that came back down to the largest k.
         duplicates: Chunks that came back more than once.
+        tokens: Tokens of each chunk of the ranking, after a live search; null where texts are not known.
     """
 
     ranking: list[Id | RankingEntry] | None
@@ -37,6 +40,7 @@ class RetrievalRecord(Response, frozen=True, kw_only=True):
     acl_leaks: list[str]
     known_false_positives: list[str]
     duplicates: list[str]
+    tokens: list[int] | None = None
 
 
 class RunRecord(Response, frozen=True, kw_only=True):
@@ -95,6 +99,46 @@ class RunImported(Response, frozen=True, kw_only=True):
     name: str
     questions: int
     dataset_version: str
+
+
+class RejudgeRequest(Request, frozen=True, kw_only=True):
+    """The answers of a run, judged anew into another run.
+
+    Attributes:
+        run: Where the judgments go, with what retrieval found beside them.
+        judge: Who judges.
+        votes: Independent samples, of which the majority counts.
+        use_cache: Whether an earlier verdict on exactly the same may be given.
+        questions: Only these; needed where the run has more answers than are judged at once (200).
+        replace_run: Begin `run` anew where it exists and differs.
+        max_cost_usd: No answer is begun that would probably cost more than is left of this, in US dollars.
+    """
+
+    run: Name
+    judge: JudgeName = "default"
+    votes: Votes = 1
+    use_cache: bool = True
+    questions: Annotated[list[Id], Meta(min_length=1, max_length=1_000)] | None = None
+    replace_run: bool = False
+    max_cost_usd: Annotated[float, Meta(gt=0)] | None = None
+
+
+class RunRejudged(Response, frozen=True, kw_only=True):
+    """Answer of POST /runs/{name}/rejudge.
+
+    Attributes:
+        run: Where the judgments are.
+        judged: How many answers were judged.
+        without_answer: Questions whose answer is not kept, or that have none.
+        failed: Answers that got no judgment, with their problem; `index` counts the answers.
+        summary: The figures of what was judged now.
+    """
+
+    run: str
+    judged: int
+    without_answer: list[str]
+    failed: list[JudgeBatchResult]
+    summary: RunSummary
 
 
 class JudgmentRecord(Response, frozen=True, kw_only=True):

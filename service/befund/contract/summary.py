@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from befund.contract.base import Estimate, Response, Usage
+from befund.contract.base import Estimate, Finding, Response, Usage
 
 
 class RunSummary(Response, frozen=True, kw_only=True):
@@ -21,6 +21,7 @@ class RunSummary(Response, frozen=True, kw_only=True):
             where all who judged have a stored calibration; the interval counts in how sure rate, sensitivity and
             specificity are. Null, with the method `uninformative`, where sens + spec ≤ 1.
         timings: `judge_ms` and `generation_ms`, each with `mean` and `max`, where they are known.
+        findings: What a reader should know before trusting the figures.
     """
 
     questions: int
@@ -33,3 +34,4 @@ class RunSummary(Response, frozen=True, kw_only=True):
     usage: Usage
     timings: dict[str, Any]
     corrected: dict[str, Estimate] = {}
+    findings: list[Finding] = []

@@ -95,6 +95,7 @@ class _Check:
             "acl_leaks": ids.issuperset(found.acl_leaks),
             "known_false_positives": ids.issuperset(found.known_false_positives),
             "duplicates": ids.issuperset(found.duplicates),
+            "tokens": found.tokens is None or len(found.tokens) == len(found.ranking or []),
         }
         return next((name for name, does in follows.items() if not does), None)
 

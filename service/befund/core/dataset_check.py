@@ -215,15 +215,20 @@ def _collection(found: EvidenceMappingResponse, evidence_mapping: Mapped) -> Ite
         "These gold chunks are not in the collection. Map the evidence anew: befund dataset map.",
         found.missing_chunks,
     )
+    unfit, elsewhere_too = _unfit(found, evidence_mapping)
     yield from _issue(
-        "MAPPED_ELSEWHERE",
+        "MAPPING_ELSEWHERE",
         "error",
-        "The quote of this evidence is in other chunks than the mapping says. Map it anew: befund dataset map.",
-        [
-            name
-            for name, chunks in found.evidence_mapping.items()
-            if evidence_mapping.get(name) and set(chunks) != set(evidence_mapping[name])
-        ],
+        "This evidence is mapped to chunks that do not hold its quote, or not all of it. Map it anew: befund dataset "
+        "map.",
+        unfit,
+    )
+    yield from _issue(
+        "QUOTE_ELSEWHERE_TOO",
+        "note",
+        "The quote of this evidence stands in further chunks, which are not known as relevant. befund dataset map "
+        "finds them all; a longer quote would tell them apart.",
+        elsewhere_too,
     )
     yield from _issue(
         "QUOTE_NOT_FOUND",
@@ -232,6 +237,25 @@ def _collection(found: EvidenceMappingResponse, evidence_mapping: Mapped) -> Ite
         + (f" (some in another document: {_elsewhere(found.other_document)})." if found.other_document else "."),
         found.missing,
     )
+
+
+def _unfit(found: EvidenceMappingResponse, evidence_mapping: Mapped) -> tuple[list[str], list[str]]:
+    """Evidence whose mapping does not fit, and evidence that fits but stands in further chunks.
+
+    What fits is what `evidence_mapping.fits` calls so. Where no mapped chunk is there, the chunks are what is missing.
+    """
+    unfit, elsewhere_too = [], []
+    gone = set(found.missing_chunks)
+    cut = set(found.cut)
+    for name in (*found.evidence_mapping, *found.missing):
+        mapped, holding = set(evidence_mapping.get(name, ())), set(found.evidence_mapping.get(name, ()))
+        if not mapped or mapped <= gone:
+            continue
+        if not (mapped == holding if name in cut else mapped <= holding):
+            unfit.append(name)
+        elif mapped != holding:
+            elsewhere_too.append(name)
+    return unfit, elsewhere_too
 
 
 def _elsewhere(documents: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from befund.contract.closed_sets import with_allowed
 from befund.core.errors import ContradictionError, MalformedRequestError
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ def decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
-        what, pointer = read_message(str(error))
+        what, pointer = read_message(with_allowed(error, decoder.type))
         raise MalformedRequestError(what, "GET /schema describes what is read here.", pointer=pointer) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _no_json(bytes(raw), error) from error

@@ -42,22 +42,6 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def stands_in(quote: str, texts: Iterable[str]) -> bool:
-    r"""Whether a quote stands in one of these chunks, whitespace folded, or a large part of it where it was cut.
-
-    A quote cut in two leaves one of its halves whole; one cut in more has a chunk that lies all within it.
-
-    >>> stands_in("retried for 72 hours", ["A delivery is retried", "for 72\n hours."])
-    True
-    >>> stands_in("retried for 72 hours", ["It rains."])
-    False
-    """
-    whole = fold(quote)
-    middle = len(whole) // 2
-    halves = [half for half in (whole[:middle].strip(), whole[middle:].strip()) if half]
-    return any(any(half in text for half in halves) or (text != "" and text in whole) for text in map(fold, texts))
-
-
 def map_evidence(evidence: Iterable[Quoted], chunks: Iterable[Chunk]) -> Mapped:
     """Find each quote in the chunks, whitespace folded.
 
@@ -85,6 +69,17 @@ def map_evidence(evidence: Iterable[Quoted], chunks: Iterable[Chunk]) -> Mapped:
         if elsewhere is not None:
             other[each.id] = elsewhere
     return Mapped(chunks=found, cut=cut, missing=missing, other_document=other)
+
+
+def fits(evidence: Quoted, chunks: Sequence[Chunk]) -> bool:
+    """Whether chunks are a right mapping of a quote: each holds it, or together they hold it and each a part.
+
+    >>> halves = [Chunk(id="D1-chunk-1", document="D1", text="retried for 72", start=0, end=14),
+    ...           Chunk(id="D1-chunk-2", document="D1", text="hours.", start=15, end=21)]
+    >>> fits(Quoted(id="E1", quote="72 hours"), halves), fits(Quoted(id="E1", quote="72 hours"), halves[:1])
+    (True, False)
+    """
+    return set(map_evidence([evidence], chunks).chunks.get(evidence.id, ())) == {chunk.id for chunk in chunks}
 
 
 class _Texts:

@@ -44,9 +44,9 @@ def model_families(model: str) -> frozenset[str]:
     return frozenset(family for family, names in _KNOWN.items() if names.search(bare))
 
 
-def share_a_family(judge: str | None, generator: str | None) -> bool:
+def share_a_family(judge: str, generator: str | None) -> bool:
     """Whether judge and generator are known to be relatives, or the same model."""
-    if not judge or not generator:
+    if not generator:
         return False
     same = judge.strip().lower() == generator.strip().lower()
     return same or bool(model_families(judge) & model_families(generator))

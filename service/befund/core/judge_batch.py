@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from befund.contract import JudgeBatchOptions
+from befund.contract.closed_sets import with_allowed
 from befund.core.decoding import decode, read_message
 from befund.core.errors import ContradictionError, MalformedRequestError
 from befund.core.jobs import JOB_ITEMS
@@ -101,7 +102,7 @@ def read_options(query: Mapping[str, str]) -> JudgeBatchOptions:
     try:
         return msgspec.convert(dict(query), JudgeBatchOptions, strict=False)
     except msgspec.ValidationError as error:
-        what, place = read_message(str(error))
+        what, place = read_message(with_allowed(error, JudgeBatchOptions))
         raise MalformedRequestError(
             f"The query parameter {place.strip('/') or 'given'} cannot be used: {what}",
             "GET /schema describes what is read here.",

@@ -37,11 +37,13 @@ class Task(Struct, frozen=True):
         item: All that a judge may look at.
         sent: What the caller sent, completed from the data set.
         place: Its question in the data set; None where it belongs to none.
+        fresh: Whether it is judged anew, whatever was judged before.
     """
 
     item: Item
     sent: JudgeItem
     place: Placed | None
+    fresh: bool = False
 
 
 class Outcome(Struct, frozen=True):
@@ -52,7 +54,7 @@ class Outcome(Struct, frozen=True):
     error: BefundError | None = None
 
 
-def task_of(sent: JudgeItem, place: Placed | None) -> Task:
+def task_of(sent: JudgeItem, place: Placed | None, *, fresh: bool = False) -> Task:
     """Complete what was sent from the question, and make of it what judges look at.
 
     Raises:
@@ -74,7 +76,7 @@ def task_of(sent: JudgeItem, place: Placed | None) -> Task:
         context=None if known.context is None else [Passage(chunk.id, chunk.text) for chunk in known.context],
         expected_behavior=known.expected_behavior,
     )
-    return Task(item, known, place)
+    return Task(item, known, place, fresh)
 
 
 def judgment_of(task: Task, judged: Judged, *, judge: JudgeInfo, id: str, latency_ms: float) -> Judgment:
@@ -88,19 +90,18 @@ def judgment_of(task: Task, judged: Judged, *, judge: JudgeInfo, id: str, latenc
             correct=verdicts.correct.status, faithful=verdicts.faithful.status, behaved=verdicts.behaved.status
         ),
         reason=seen.reason,
-        facts=[
-            JudgedFact(fact=fact.fact, verdict=fact.verdict, quote=fact.quote, rule=fact.rule) for fact in seen.facts
-        ],
+        facts=[JudgedFact(**msgspec.structs.asdict(fact)) for fact in seen.facts],
         claims=[JudgedClaim(**msgspec.structs.asdict(claim)) for claim in seen.claims],
         observed_behavior=seen.observed_behavior,
         agreement=judged.agreement,
-        flags=list(dict.fromkeys((*seen.flags, *_flags(task, judge.model)))),
+        flags=list(dict.fromkeys((*seen.flags, *_flags(task, judge.models)))),
         judge=judge,
         usage=judged.usage,
         cached=judged.cached,
         latency_ms=latency_ms,
         id=id,
         decided_by=judged.decided_by,
+        confidence=judged.confidence,
     )
 
 
@@ -167,12 +168,12 @@ def _refuse_chunk_twice(context: Sequence[Chunk]) -> None:
         seen.add(chunk.id)
 
 
-def _flags(task: Task, model: str | None) -> list[str]:
+def _flags(task: Task, models: Sequence[str]) -> list[str]:
     generator = task.sent.generation.model if task.sent.generation else None
     flags = list(injection_flags(task.item))
     if leaks(task.sent.context or (), task.sent.role):
         flags.append(ACL_LEAK)
-    if share_a_family(model, generator):
+    if any(share_a_family(model, generator) for model in models):
         flags.append(SHARED_MODEL_FAMILY)
     return flags
 

@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from befund.contract import DecidedBy, Usage
+from befund.contract import Confidence, DecidedBy, Usage
+from befund.core.confidence import confidence_of
 from befund.core.injection import injection_flags
 from befund.core.judging import Fact, Item, Observation, Verdicts, verdicts_of
 
@@ -19,6 +20,7 @@ class Judged(Struct, frozen=True, kw_only=True):
         decided_by: Name of the judge that decided each dimension; None where none did.
         usage: What it used; a part is None where it is not known.
         agreement: The smallest share of votes, over the evaluable dimensions, that went to the outcome given.
+        confidence: How sure of each verdict; where several voted, the share of votes for it.
         cached: Whether it was given before.
     """
 
@@ -27,6 +29,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     decided_by: DecidedBy
     usage: Usage = NO_USAGE
     agreement: float = 1.0
+    confidence: Confidence = Confidence()
     cached: bool = False
 
 
@@ -42,14 +45,17 @@ def judged_by(name: str, item: Item, seen: Observation, *, usage: Usage = NO_USA
             behaved=name if verdicts.behaved.status == "scored" else None,
         ),
         usage=usage,
+        confidence=confidence_of(item, seen, verdicts),
     )
 
 
 def nothing_said(item: Item) -> Observation:
     """What there is to see in an answer that says nothing."""
     return Observation(
-        facts=[Fact(fact, "missing") for fact in item.expected_facts],
+        facts=[Fact(fact, "missing", confidence=1.0) for fact in item.expected_facts],
         agrees=False if item.reference_answers else None,
         reason="The answer says nothing.",
         flags=("EMPTY_ANSWER", *injection_flags(item)),
+        agrees_confidence=1.0,
+        behavior_confidence=1.0,
     )

@@ -54,18 +54,23 @@ class Item(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True):
-    """One expected fact; `verdict` is None where the judge abstained. `quote` is from the answer."""
+    """One expected fact; `verdict` is None where the judge abstained. `quote` is from the answer.
+
+    `confidence` is from 0 to 1, None where the judge says none.
+    """
 
     fact: str
     verdict: FactVerdict | None
     quote: str | None = None
     rule: str | None = None
+    confidence: float | None = None
 
 
 class Claim(Struct, frozen=True):
     """One claim of the answer; `verdict` is None where the judge abstained. `quote` is from the chunk named.
 
     `quote_verified` says whether the quote stands in that chunk (whitespace and case folded), None without a quote.
+    `confidence` is from 0 to 1, None where the judge says none.
     """
 
     claim: str
@@ -74,6 +79,7 @@ class Claim(Struct, frozen=True):
     quote: str | None = None
     quote_verified: bool | None = None
     rule: str | None = None
+    confidence: float | None = None
 
 
 class Observation(Struct, frozen=True):
@@ -87,6 +93,8 @@ class Observation(Struct, frozen=True):
         observed_behavior: What the answer does; None where the judge abstained.
         reason: One or two sentences for a reader, naming rule and passage.
         flags: As `EMPTY_ANSWER`, `POSSIBLE_INJECTION`.
+        agrees_confidence: How sure the judge is of `agrees`, from 0 to 1; None where it does not say.
+        behavior_confidence: How sure it is of `observed_behavior`.
     """
 
     facts: Sequence[Fact] = ()
@@ -95,6 +103,8 @@ class Observation(Struct, frozen=True):
     observed_behavior: ExpectedBehavior | None = None
     reason: str = ""
     flags: Sequence[str] = ()
+    agrees_confidence: float | None = None
+    behavior_confidence: float | None = None
 
 
 class Outcome(Struct, frozen=True):

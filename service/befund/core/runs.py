@@ -135,6 +135,7 @@ class StoredRetrieval(Struct, frozen=True, kw_only=True):
     acl_leaks: list[str]
     known_false_positives: list[str]
     duplicates: list[str]
+    tokens: list[int] | None = None
 
 
 class _Scored(Struct, frozen=True):
@@ -181,13 +182,13 @@ def _differences_of(stored: Identity, sent: Identity) -> Iterator[tuple[str, Any
         yield "dataset", stored.version, sent.version
     for part, config in sent.parts.items():
         if part in stored.parts:
-            yield from _differences(stored.parts[part], config, "config")
+            yield from differences(stored.parts[part], config, "config")
     for key in sorted(stored.config.keys() & sent.config.keys()):
-        yield from _differences(stored.config[key], sent.config[key], f"config.{key}")
+        yield from differences(stored.config[key], sent.config[key], f"config.{key}")
     if RETRIEVAL in stored.parts and RETRIEVAL in sent.parts:
-        yield from _differences(stored.measured, sent.measured, "measured")
+        yield from differences(stored.measured, sent.measured, "measured")
     for judge in sorted(stored.judges.keys() & sent.judges.keys()):
-        yield from _differences(stored.judges[judge], sent.judges[judge], f"fingerprint of judge {judge}")
+        yield from differences(stored.judges[judge], sent.judges[judge], f"fingerprint of judge {judge}")
 
 
 def completed(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -269,11 +270,16 @@ def _metric(name: str) -> Metric:
     return Metric(family, int(cutoff) if cutoff else None)
 
 
-def _differences(before: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+def differences(before: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Where two JSON values differ: the path, and both values (UNSET where one has none).
+
+    >>> list(differences({"a": {"b": 1}}, {"a": {"b": 2}}, "config"))
+    [('config.a.b', 1, 2)]
+    """
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
             step = f"{path}.{key}" if path else key
-            yield from _differences(before.get(key, UNSET), now.get(key, UNSET), step)
+            yield from differences(before.get(key, UNSET), now.get(key, UNSET), step)
     elif before != now:
         yield path, before, now
 

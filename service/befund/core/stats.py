@@ -8,9 +8,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from befund.contract import IntervalMethod
+from befund.core.proportions import FEWEST as FEWEST
+from befund.core.proportions import wilson as wilson
 
 RESAMPLES = 2_000
-FEWEST = 10
 ENOUGH_FOR_STUDENT = 2_000
 _BLOCK_DRAWS = 1 << 17
 
@@ -50,19 +51,6 @@ def mean_intervals(
     limits = bootstrap([columns[i] for i in rest], confidence=confidence, seed=seed) if rest else []
     by_column.update({i: Interval(pair, "bootstrap") for i, pair in zip(rest, limits, strict=True)})
     return [by_column[i] for i in range(len(columns))]
-
-
-def wilson(successes: int, n: int, *, confidence: float) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (Wilson 1927).
-
-    >>> [round(limit, 3) for limit in wilson(10, 13, confidence=0.95)]
-    [0.497, 0.918]
-    """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    p, shrink = successes / n, 1 + z * z / n
-    centre = (p + z * z / (2 * n)) / shrink
-    half = z / shrink * ((p * (1 - p) + z * z / (4 * n)) / n) ** 0.5
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def student(values: NDArray[np.float64], *, confidence: float) -> tuple[float, float]:

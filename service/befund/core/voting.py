@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from befund.contract import DecidedBy
+import msgspec
+
+from befund.contract import Confidence, DecidedBy
 from befund.core.judged import Judged
 from befund.core.judging import ABSTAINED, NOT_EVALUABLE, Dimension, Observation, Outcome, Verdicts, scored
 from befund.core.usage import total
@@ -28,6 +30,9 @@ def majority(votes: Sequence[Judged], *, judge: str) -> Judged:
         decided_by=_deciders({name: judge for name in DIMENSIONS}, verdicts),
         usage=total(vote.usage for vote in votes),
         agreement=min(share for _, share in outcomes.values()),
+        confidence=Confidence(
+            **{name: share for name, (outcome, share) in outcomes.items() if outcome.status == "scored"}
+        ),
         cached=all(vote.cached for vote in votes),
     )
 
@@ -52,6 +57,7 @@ def filled_up(first: Judged, second: Judged) -> Judged:
         decided_by=_deciders({name: _decider(judged, name) for name, judged in source.items()}, verdicts),
         usage=total((first.usage, second.usage)),
         agreement=min(judged.agreement for judged in source.values()),
+        confidence=Confidence(**{name: getattr(judged.confidence, name) for name, judged in source.items()}),
         cached=first.cached and second.cached,
     )
 
@@ -90,11 +96,4 @@ def _deciders(names: dict[Dimension, str | None] | dict[Dimension, str], verdict
 
 def _with_flags(seen: Observation, every: Sequence[Judged]) -> Observation:
     flags = tuple(dict.fromkeys(flag for judged in every for flag in judged.observation.flags))
-    return Observation(
-        facts=seen.facts,
-        agrees=seen.agrees,
-        claims=seen.claims,
-        observed_behavior=seen.observed_behavior,
-        reason=seen.reason,
-        flags=flags,
-    )
+    return msgspec.structs.replace(seen, flags=flags)

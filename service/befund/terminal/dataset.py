@@ -43,16 +43,16 @@ def mapping_report(
     chunks = {chunk for chunks in found.evidence_mapping.values() for chunk in chunks}
     parts.append(Text(f"found: {len(found.evidence_mapping):,} in {counted(len(chunks), 'chunk')}"))
     evidence = evidence_of(questions)
-    many = [f"{name} ({len(ids)})" for name, ids in found.evidence_mapping.items() if len(ids) > MANY_CHUNKS]
+    many = [f"{name} in {len(ids)}" for name, ids in found.evidence_mapping.items() if len(ids) > MANY_CHUNKS]
     for what, ids in (
         ("of these cut into several chunks", found.cut),
         (f"of these in more than {MANY_CHUNKS} chunks (a longer quote would say which)", many),
-        ("in another document", [f"{name} ({document})" for name, document in found.other_document.items()]),
+        ("in another document", [f"{name} in {document}" for name, document in found.other_document.items()]),
         ("without a quote", [name for name, each in evidence.items() if not (each.quote or "").strip()]),
         ("one id with different quotes (the last is sought)", differing_evidence(questions)),
     ):
         if ids:
-            parts.append(Text(f"{what}: {len(ids):,}: {listed(ids)}"))
+            parts.append(Text(f"{what}: {len(ids):,} ({listed(ids)})"))
     missing = [name for name in found.missing if name not in found.other_document]
     if missing:
         asking = {each.id: question.id for question in questions for each in question.evidence}
@@ -82,4 +82,4 @@ def _splits(splits: Mapping[str, Mapping[str, int]]) -> Table:
 
 def _issue(issue: Issue) -> RenderableType:
     heading = Text.assemble((literal(issue.code), "bold"), f"  {literal(issue.message)}")
-    return below(heading, Text(f"{len(issue.ids):,}: {listed(issue.ids)}")) if issue.ids else heading
+    return below(heading, Text(f"{len(issue.ids):,} ({listed(issue.ids)})")) if issue.ids else heading

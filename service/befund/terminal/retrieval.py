@@ -19,6 +19,18 @@ REASONS = {
     "mapping": "evidence maps to no chunk",
     "index": "gold is not in the index",
 }
+IN_DOUBT = frozenset(
+    {
+        "EMBEDDER_NOT_RECORDED",
+        "MAPPING_ELSEWHERE",
+        "MISSING_FROM_RUN",
+        "NOTHING_FOUND",
+        "NO_ELIGIBLE_QUESTION",
+        "NO_ID_OVERLAP",
+        "SCORES_NOT_MONOTONE",
+    }
+)
+"""Findings that say the figures are perhaps not of what they seem to be of; they stand above them."""
 SLICE_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 MOST_MISSES = 20
 MOST_SLICES = 20
@@ -44,9 +56,10 @@ def report(
         level: What was scored.
     """
     yield from _questions(answer.questions)
+    yield from _findings("Read this first", [each for each in answer.findings if each.code in IN_DOUBT])
     yield from metrics_section(answer.metrics, width, level=level, note=_interval_note(answer))
     yield from _misses(answer.per_question, texts, largest, width)
-    yield from _findings(answer.findings)
+    yield from _findings("Findings", [each for each in answer.findings if each.code not in IN_DOUBT])
     yield from _slices(answer.slices, largest)
 
 
@@ -82,7 +95,9 @@ def _questions(counts: QuestionCounts) -> Iterator[RenderableType]:
 
 
 def metrics_section(metrics: Mapping[str, Estimate], width: int, *, level: str, note: str) -> Iterator[RenderableType]:
-    """Means with their intervals: a table of those with a cutoff, one of the others; nothing where there are none."""
+    """Means with their intervals: a table of those with a cutoff, one of the others; nothing where none has a value."""
+    if all(estimate.value is None for estimate in metrics.values()):
+        return
     families: dict[str, dict[int, Estimate]] = {}
     single: dict[str, Estimate] = {}
     for name, estimate in metrics.items():
@@ -214,9 +229,9 @@ def _slices_table(slices: Mapping[str, Slice], used: Sequence[str]) -> Table:
     return table
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[RenderableType]:
+def _findings(title: str, findings: Sequence[Finding]) -> Iterator[RenderableType]:
     if findings:
-        yield section("Findings", *map(_finding, findings))
+        yield section(title, *map(_finding, findings))
 
 
 def _finding(finding: Finding) -> RenderableType:

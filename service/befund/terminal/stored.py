@@ -11,11 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from befund.contract import RunAnswer, RunDataset, RunListing, RunRecord, StoredDataset
+from befund.terminal.rates import judged_sections
 from befund.terminal.retrieval import metrics_section, plain_table, section
 from befund.terminal.text import counted, listed, moment, short_id, shortened
 
 HASH_SHOWN = len("sha256:") + 8
 LONGEST_CONFIG = 60
+DIMENSIONS = ("correct", "faithful", "behaved")
+_VERDICTS = {True: "yes", False: "no"}
+_NO_VERDICT = {"abstained": "abstained", "failed": "failed"}
+"""What stands for a verdict that is not there; nothing was asked where it is not evaluable."""
 
 
 def runs_table(runs: Sequence[RunListing]) -> Table:
@@ -60,6 +65,7 @@ def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
     has_intervals = any(estimate.ci for estimate in run.metrics.values())
     note = "Below each value its 95 % interval, from ten questions on." if has_intervals else ""
     yield from metrics_section(run.metrics, width, level=run.measured.get("level", "chunk"), note=note)
+    yield from judged_sections(run)
     if run.records:
         yield section("Questions", _records_table(run.records))
     if run.next is not None:
@@ -67,15 +73,39 @@ def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
 
 
 def _records_table(records: Sequence[RunRecord]) -> Table:
-    table = plain_table("question", "first relevant", "on top")
+    """What the run holds about each question; only columns of what was done in it."""
+    ranked = any(record.retrieval is not None for record in records)
+    judged = any(record.judgment is not None for record in records)
+    table = plain_table("question", *(DIMENSIONS if judged else ()), *(("first relevant", "on top") if ranked else ()))
     for record in records:
-        found = record.retrieval
-        if found is None:
-            continue
-        rank = f"excluded: {found.excluded}" if found.excluded else str(found.first_relevant_rank or "–")
-        top = [entry if isinstance(entry, str) else entry.id for entry in (found.ranking or [])[:3]]
-        table.add_row(Text(short_id(record.question_id)), Text(rank), Text(listed(top, most=3)))
+        cells = [short_id(record.question_id)]
+        if judged:
+            cells += _verdicts(record)
+        if ranked:
+            cells += _found(record)
+        table.add_row(*map(Text, cells))
     return table
+
+
+def _verdicts(record: RunRecord) -> list[str]:
+    """A word a dimension; why there is none where there is none."""
+    if record.judgment is None:
+        return [""] * len(DIMENSIONS)
+    judgment = record.judgment.judgment
+    return [
+        _VERDICTS.get(getattr(judgment, name)) or _NO_VERDICT.get(getattr(judgment.status, name), "–")
+        for name in DIMENSIONS
+    ]
+
+
+def _found(record: RunRecord) -> list[str]:
+    """The first relevant rank, or why there is none, and the top of the ranking."""
+    found = record.retrieval
+    if found is None:
+        return ["", ""]
+    rank = f"excluded: {found.excluded}" if found.excluded else str(found.first_relevant_rank or "–")
+    top = [entry if isinstance(entry, str) else entry.id for entry in (found.ranking or [])[:3]]
+    return [rank, listed(top, most=3)]
 
 
 def _dataset(dataset: RunDataset) -> str:

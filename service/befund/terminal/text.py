@@ -31,6 +31,20 @@ def shortened(text: str, longest: int) -> str:
     return shown if len(shown) <= longest else shown[: longest - 1] + ELLIPSIS
 
 
+def shortened_at_word(text: str, longest: int) -> str:
+    """Cut the end off a long text, between words where one ends in the second half of what is kept.
+
+    >>> shortened_at_word("a long question", 12)
+    'a long …'
+    """
+    shown = literal(text)
+    if len(shown) <= longest:
+        return shown
+    kept = shown[: longest - 1]
+    blank = kept.rfind(" ")
+    return f"{kept[:blank].rstrip()} {ELLIPSIS}" if blank >= longest // 2 else kept + ELLIPSIS
+
+
 def short_id(identity: str) -> str:
     """Cut the middle out of a long id: what tells ids apart is often at their end."""
     shown = literal(identity)

@@ -19,6 +19,7 @@ from befund.core.monitors import key_of as entry_key
 from befund.core.together import whole
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
+from befund.usecases.canaries import Canaries
 from befund.usecases.judge import BatchTally, Judging, Waiting
 from befund.usecases.repetition import Caller, request_hash
 
@@ -155,6 +156,7 @@ class JobRunner:
         judge = self._judging.judges.named(options.judge, forced=options.force_verdict)
         turn = asyncio.Lock()
         replaces = options.replace_run and job.done == 0
+        canaries = Canaries(options, self._judging.count_canary)
 
         async def keep(waiting: Waiting, outcome: Outcome) -> None:
             nonlocal replaces, answers, failures
@@ -172,33 +174,39 @@ class JobRunner:
             answers, failures = answers + 1, failures + failed
 
         async def told(waiting: Waiting, outcome: Outcome) -> None:
+            if waiting.place >= job.total:  # a canary is no result of the job
+                canaries.came(list(canaries.waiting)[waiting.place - job.total], outcome)
+                return
             await whole(keep(waiting, outcome))
 
         try:
             await self._judging.judge_each(
-                self._waiting(job, tally),
+                self._waiting(job, tally, canaries),
                 Budget(options.max_cost_usd, spent=job.spent),
                 at_once=min(judge.concurrency, job.total),
                 told=told,
             )
         finally:
             self._report.of_job_end(job, answers=answers, failed=failures)
-        await whole(self._queue.end(job.id, "done", msgspec.json.encode(tally.summary())))
+        await whole(self._queue.end(job.id, "done", msgspec.json.encode(canaries.told_in(tally.summary()))))
 
-    async def _waiting(self, job: Job, tally: BatchTally) -> AsyncIterator[Waiting]:
-        """What is still to be judged, fetched in portions; what was judged before is only added up."""
+    async def _waiting(self, job: Job, tally: BatchTally, canaries: Canaries) -> AsyncIterator[Waiting]:
+        """What is still to be judged, fetched in portions, then canaries; what was judged before is only added up."""
         seen: set[str] = set()
         for first in range(0, job.total, PORTION):
             items = await whole(self._queue.items(job.id, first=first, most=PORTION))
             raw = [Raw(item.item) for item in items]
             prepared = self._judging.lookup.prepare(raw, job.about.options, first=first, seen=seen)
             answers, tasks = await whole(prepared)
+            canaries.for_judges_of(answers)
             for item, task in zip(items, tasks, strict=True):
                 if item.result is None:
                     yield Waiting(item.place, task, answers)
                 else:
                     known = _RESULT.decode(item.result).judgment
                     tally.add(task if isinstance(task, Outcome) else Outcome(task, known))
+        for place, (task, answers) in enumerate(canaries.waiting.values(), start=job.total):
+            yield Waiting(place, task, answers)
 
     def _result(self, job: Job, place: int, outcome: Outcome) -> bytes:
         problem = None if outcome.error is None else self._problem_of(outcome.error, job.about.request_id)

@@ -7,9 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from befund.contract import (
-    CalibrationRequest,
     Content,
-    DimensionCalibration,
     JudgeBatchOptions,
     JudgeCalibration,
     JudgeInfo,
@@ -19,20 +17,18 @@ from befund.contract import (
     RunSummary,
     Usage,
 )
-from befund.core.calibration import Pair, calibration_of, in_short
 from befund.core.empty import says_nothing
 from befund.core.errors import BefundError, ContradictionError, JudgeError
 from befund.core.judge_tasks import Outcome, Task, judgment_of
 from befund.core.judged import judged_by, nothing_said
-from befund.core.judging import Dimension
 from befund.core.monitors import key_of as entry_key
 from befund.core.runs import Tally
 from befund.core.together import together
-from befund.core.voting import DIMENSIONS
 from befund.ports import Answered, Judge, Judges, Store
 from befund.usecases.budget import Budget
+from befund.usecases.canaries import Canaries, CountCanary, usage_of
 from befund.usecases.judge_keeping import Keeping, KeyOf
-from befund.usecases.judge_lookup import Answers, Lookup, tasks_of
+from befund.usecases.judge_lookup import Answers, Lookup
 from befund.usecases.repetition import Caller, request_hash, unanswered
 from befund.usecases.votes import judge_by_votes
 
@@ -55,14 +51,6 @@ class Judged(Struct, frozen=True):
     summary: RunSummary
 
 
-class Calibrated(Struct, frozen=True):
-    """How a judge agrees with people, by dimension, and what came of every answer."""
-
-    judge: JudgeInfo
-    dimensions: dict[str, DimensionCalibration]
-    outcomes: list[Outcome]
-
-
 class Judging(Struct, frozen=True):
     """Judges answers.
 
@@ -72,6 +60,7 @@ class Judging(Struct, frozen=True):
         content: Whether runs keep texts.
         clock: Seconds on a clock that only moves forward.
         new_id: Gives every judgment a name of its own.
+        count_canary: Told what became of answers whose verdicts are known.
     """
 
     judges: Judges
@@ -79,6 +68,7 @@ class Judging(Struct, frozen=True):
     content: Content
     clock: Callable[[], float]
     new_id: Callable[[], str]
+    count_canary: CountCanary
 
     @property
     def lookup(self) -> Lookup:
@@ -134,47 +124,17 @@ class Judging(Struct, frozen=True):
         asked = request_hash("/judge/batch", msgspec.json.encode(options), *items)
         repeats = await self._unanswered(options, caller, asked)
         answers, tasks = await self.lookup.prepare(items, options)
-        outcomes = await self.judge_all(tasks, answers, Budget(options.max_cost_usd))
-        judged = Judged(outcomes, summary_of(outcomes))
+        canaries = Canaries(options, self.count_canary)
+        canaries.for_judges_of(answers)
+        known = [task for task, _ in canaries.waiting.values()]
+        every = await self.judge_all([*tasks, *known], answers, Budget(options.max_cost_usd))
+        outcomes = every[: len(tasks)]
+        for judge, outcome in zip(canaries.waiting, every[len(tasks) :], strict=True):
+            canaries.came(judge, outcome)
+        judged = Judged(outcomes, canaries.told_in(summary_of(outcomes)))
         key_of = self._key_of(caller, asked)
         await self.keeping.keep(answers, outcomes, key_of=key_of, answer=encode(judged), repeats=repeats)
         return judged
-
-    async def calibrate(self, request: CalibrationRequest) -> Calibrated:
-        """Judge answers on which people have a verdict, and keep how the judge agrees with them.
-
-        Raises:
-            ContradictionError, NotFoundError, DependencyError: As `one`, about what all have in common.
-        """
-        for place, item in enumerate(request.items):
-            if item.judge not in (None, request.judge):
-                raise ContradictionError.at(
-                    f"/items/{place}/judge",
-                    "another-judge",
-                    f"{request.judge!r} is calibrated, not {item.judge!r}. Calibrate each judge by itself.",
-                )
-        names = ("judge", "use_cache", "force_verdict", "dataset")
-        options = JudgeOptions(**{name: getattr(request, name) for name in names})
-        ids = dict.fromkeys(item.question_id for item in request.items if item.question_id is not None)
-        answers = await self.lookup.answers(options, list(ids))
-        outcomes = await self.judge_all(tasks_of(request.items, answers), answers, Budget(None))
-        found: dict[str, DimensionCalibration] = {
-            name: self._calibration(name, request, outcomes) for name in DIMENSIONS
-        }
-        judge = answers.judges[options.judge]
-        short: dict[str, JudgeCalibration] = {name: in_short(each) for name, each in found.items() if each.scored}
-        await self.store.put_calibration(request.name, judge.fingerprint, short)
-        return Calibrated(info_of(judge, short), found, outcomes)
-
-    def _calibration(
-        self, name: Dimension, request: CalibrationRequest, outcomes: Sequence[Outcome]
-    ) -> DimensionCalibration:
-        pairs = [
-            Pair(place, human, getattr(outcome.judgment, name, None), item.group or f"item {place}")
-            for place, (item, outcome) in enumerate(zip(request.items, outcomes, strict=True))
-            if (human := getattr(item.human, name)) is not None
-        ]
-        return calibration_of(pairs, confidence=request.confidence, seed=request.seed)
 
     async def _unanswered(self, options: JudgeOptions, caller: Caller, request: str) -> Answered | None:
         """What is to be remembered of a request that stores something; raises AlreadyAnswered."""
@@ -258,7 +218,8 @@ class Judging(Struct, frozen=True):
         if says_nothing(task.item.answer, task.item.question):
             judged = judged_by(judge.name, task.item, nothing_said(task.item))
         else:
-            judged = await judge_by_votes(judge, task.item, votes=options.votes, use_cache=options.use_cache)
+            use_cache = options.use_cache and not task.fresh
+            judged = await judge_by_votes(judge, task.item, votes=options.votes, use_cache=use_cache)
         info = info_of(judge, answers.calibrations.get(judge.fingerprint))
         latency_ms = (self.clock() - began) * 1000
         return judgment_of(task, judged, judge=info, id=self.new_id(), latency_ms=latency_ms)
@@ -271,6 +232,7 @@ def info_of(judge: Judge, calibration: dict[str, JudgeCalibration] | None) -> Ju
         model=judge.model,
         rubric=judge.rubric,
         fingerprint=judge.fingerprint,
+        models=list(judge.models),
         calibration=calibration,
     )
 
@@ -293,8 +255,9 @@ class BatchTally:
             self._tally.judged.add(outcome.judgment, expected=sent.expected_behavior, generation_ms=latency)
             return
         self._tally.judged.add_failure(outcome.task.item if outcome.task else None)
-        if isinstance(outcome.error, JudgeError) and outcome.error.usage is not None:
-            self._tally.judged.add_usage(outcome.error.usage)
+        used = usage_of(outcome)
+        if used is not None:
+            self._tally.judged.add_usage(used)
 
     def summary(self) -> RunSummary:
         """The figures."""

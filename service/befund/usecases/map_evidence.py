@@ -28,7 +28,7 @@ async def map_to_collection(index: Index, name: str, request: EvidenceMappingReq
             "Map them from the documents.",
         )
     quoted = [Quoted(id=each.id, quote=each.quote, document=each.document) for each in request.evidence]
-    found = await asyncio.to_thread(lambda: map_evidence(quoted, _placed(indexed)))
+    found = await asyncio.to_thread(lambda: map_evidence(quoted, placed(indexed)))
     return EvidenceMappingResponse(
         evidence_mapping=found.chunks,
         cut=found.cut,
@@ -46,7 +46,7 @@ def _refuse_contradictions(request: EvidenceMappingRequest) -> None:
             raise ContradictionError.at(f"/evidence/{i}/id", "evidence-twice", detail)
 
 
-def _placed(chunks: Sequence[IndexedChunk]) -> Iterator[Chunk]:
+def placed(chunks: Sequence[IndexedChunk]) -> Iterator[Chunk]:
     """Chunks with their place in the document; those that do not know it follow each other as they come."""
     ends: dict[str, int] = {}
     for chunk in chunks:

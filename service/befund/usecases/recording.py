@@ -152,15 +152,20 @@ class Recording(Struct, frozen=True):
                 "they differ.",
             )
 
-    def keep(self, measurement: Measurement, response: RetrieveEvalResponse) -> None:
+    def keep(self, measurement: Measurement, response: RetrieveEvalResponse, *, tokens: Mapping[str, int] = {}) -> None:
         """Store everything that is to be stored, all of it or nothing.
+
+        Args:
+            measurement: What was measured.
+            response: The answer.
+            tokens: How many tokens chunks have, as far as it is known.
 
         Raises:
             ConflictError: The run is stored and differs.
             AlreadyAnswered: The same request was answered meanwhile.
         """
         recorder = self.recorder
-        write = None if self.request.run is None else self._write(self.request.run, measurement, response)
+        write = None if self.request.run is None else self._write(self.request.run, measurement, response, tokens)
         if write is None and self.test_of is None:
             return
         answered = None if self.unanswered is None else answered_with(self.unanswered, msgspec.json.encode(response))
@@ -173,7 +178,9 @@ class Recording(Struct, frozen=True):
         if write is not None and not self.request.tags:
             recorder.show(Figures(write.name, self.name, self.request.split, response.metrics))
 
-    def _write(self, run: str, measurement: Measurement, response: RetrieveEvalResponse) -> RunWrite:
+    def _write(
+        self, run: str, measurement: Measurement, response: RetrieveEvalResponse, tokens: Mapping[str, int]
+    ) -> RunWrite:
         edition = self.stored
         if edition is None:
             edition = _inline_edition(measurement.dataset, self.recorder.content)
@@ -192,7 +199,7 @@ class Recording(Struct, frozen=True):
             ),
             dataset_name=self.name,
             edition=None if self.stored is not None else edition,
-            records=_records(edition, measurement, rankings),
+            records=_records(edition, measurement, rankings, tokens),
             replace=request.replace_run,
         )
 
@@ -205,7 +212,9 @@ def _inline_edition(dataset: LazyDataset, content: Content) -> Edition:
         raise
 
 
-def _records(edition: Edition, measurement: Measurement, rankings: Mapping[str, Raw]) -> Iterator[Sequence[Record]]:
+def _records(
+    edition: Edition, measurement: Measurement, rankings: Mapping[str, Raw], tokens: Mapping[str, int]
+) -> Iterator[Sequence[Record]]:
     """A record for every question that was selected, in portions."""
     cases = measurement.cases
     names = [str(metric) for metric in measurement.values]
@@ -228,6 +237,7 @@ def _records(edition: Edition, measurement: Measurement, rankings: Mapping[str, 
             cases,
             metrics={} if row is None else dict(zip(names, values, strict=True)),
             excluded=reason_of.get(kept.id),
+            tokens=tokens,
         )
         portion.append(
             Record(
@@ -252,10 +262,15 @@ def _retrieval(
     *,
     metrics: dict[str, float | None],
     excluded: Exclusion | None,
+    tokens: Mapping[str, int],
 ) -> StoredRetrieval:
     ranks: list[int] = []
+    counted: list[int] | None = None
     if raw is not None:
-        sighting = sight(read_ranking(raw), gold.grades)
+        ranking = read_ranking(raw)
+        sighting = sight(ranking, gold.grades)
+        if tokens and all(chunk in tokens for chunk in ranking.ids):
+            counted = [tokens[chunk] for chunk in ranking.ids]
         pairs = zip(sighting.found, sighting.ranks, strict=True)
         ranks = [rank for chunk, rank in pairs if gold.grades[chunk] >= cases.relevance_level]
     return StoredRetrieval(
@@ -269,6 +284,7 @@ def _retrieval(
         acl_leaks=cases.leaks.get(question, []),
         known_false_positives=cases.false_positives.get(question, []),
         duplicates=cases.duplicates.get(question, []),
+        tokens=counted,
     )
 
 

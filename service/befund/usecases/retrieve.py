@@ -134,7 +134,7 @@ def evaluate(
         ),
     )
     if recording is not None:
-        recording.keep(measurement, response)
+        recording.keep(measurement, response, tokens=searched.tokens if searched else {})
     return response
 
 

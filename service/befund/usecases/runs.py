@@ -91,6 +91,14 @@ class Runs(Struct, frozen=True):
             next=str(positions[limit - 1]) if more else None,
         )
 
+    async def whole(self, name: str) -> tuple[Run, list[Record]]:
+        """One run with all of its records."""
+
+        async def read(run: Run) -> tuple[Run, list[Record]]:
+            return run, [record async for record in self._records(run)]
+
+        return await self._whole(read_name(name), read)
+
     async def delete(self, name: str) -> None:
         """Delete a run with all of its records."""
         await self.store.delete_run(read_name(name))

@@ -16,7 +16,7 @@ from befund.contract import Finding, RankingEntry
 from befund.core.access import roles_of
 from befund.core.eligibility import Gold, gold_of
 from befund.core.errors import BefundError, ConflictError, ContradictionError
-from befund.core.evidence_mapping import stands_in
+from befund.core.evidence_mapping import Quoted, fits
 from befund.core.facts import ExpectedFacts, fold
 from befund.core.retrieval.envelope import (
     LazyDataset,
@@ -26,12 +26,15 @@ from befund.core.retrieval.envelope import (
     read_questions,
 )
 from befund.ports import Collection, Embedder, EmbedderIdentity, Hit, Index, IndexedChunk, Tokenizer
+from befund.usecases.map_evidence import placed
 
 DEFAULT_EMBEDDER = "default"
 MOST_RESULTS = 1_000_000
 """Questions times chunks a question: what is found is held in memory."""
-MOST_LOOKED_AT = 100
+MOST_LOOKED_AT = 1_000
 """Chunks that are read to see whether the quotes of the gold stand in them."""
+MOST_NAMED = 8
+"""Evidence that a finding names."""
 
 Clock = Callable[[], float]
 T = TypeVar("T")
@@ -46,10 +49,10 @@ class SearchParts(Struct, frozen=True):
 
 
 class MappedQuote(Struct, frozen=True):
-    """A quote of a question's evidence and the chunks that are said to hold it."""
+    """A question's evidence and the chunks that are said to hold its quote."""
 
     question: str
-    quote: str
+    evidence: Quoted
     chunks: list[str]
 
 
@@ -109,6 +112,7 @@ class Searched(Struct, frozen=True):
         tokenizer: What counted them.
         embed_ms: Milliseconds of embedding.
         search_ms: Milliseconds of everything asked of the index.
+        tokens: How many tokens each retrieved chunk has; missing where it has no text.
     """
 
     request: LazyRetrieveEvalRequest
@@ -119,6 +123,7 @@ class Searched(Struct, frozen=True):
     tokenizer: str
     embed_ms: float
     search_ms: float
+    tokens: Mapping[str, int]
 
 
 def wanted_search(request: LazyRetrieveEvalRequest, dataset: LazyDataset) -> WantedSearch | None:
@@ -201,6 +206,7 @@ def as_sent(wanted: WantedSearch, found: Found) -> Searched:
         tokenizer=found.tokenizer,
         embed_ms=found.embed_ms,
         search_ms=found.search_ms,
+        tokens=found.tokens,
     )
 
 
@@ -250,7 +256,8 @@ def _mapped_quotes(questions: list[tuple[LazyQuestion, Gold]]) -> list[MappedQuo
         for evidence in question.evidence:
             chunks = gold.evidence.get(evidence.id)
             if chunks and evidence.quote and evidence.quote.strip() and len(chunks) <= left:
-                quotes.append(MappedQuote(question.id, evidence.quote, chunks))
+                quoted = Quoted(id=evidence.id, quote=evidence.quote, document=evidence.document)
+                quotes.append(MappedQuote(question.id, quoted, chunks))
                 left -= len(chunks)
     return quotes
 
@@ -371,17 +378,20 @@ def _findings(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
 def _mapped_elsewhere(wanted: WantedSearch, found: Found) -> Iterator[Finding]:
     """Quotes that do not stand in their chunks: ids of another chunking often exist in this one too."""
     looked_at, elsewhere = 0, []
-    for quote in wanted.quotes:
-        texts = [text for id_ in quote.chunks if (text := _text(found, id_))]
-        looked_at += bool(texts)
-        if texts and not stands_in(quote.quote, texts):
-            elsewhere.append(quote.question)
+    for mapped in wanted.quotes:
+        chunks = list(placed([found.chunks[id_] for id_ in mapped.chunks if id_ in found.chunks]))
+        looked_at += bool(chunks)
+        if chunks and (len(chunks) < len(mapped.chunks) or not fits(mapped.evidence, chunks)):
+            elsewhere.append(mapped)
     if elsewhere:
+        named = ", ".join(dict.fromkeys(mapped.evidence.id for mapped in elsewhere[:MOST_NAMED]))
+        more = f" and {len(elsewhere) - MOST_NAMED} more" if len(elsewhere) > MOST_NAMED else ""
         yield Finding(
             code="MAPPING_ELSEWHERE",
-            message=f"Quotes do not stand in the chunks they are mapped to ({len(elsewhere)} of {looked_at} looked "
-            "at): the mapping does not fit this collection. `befund dataset map` makes one that does.",
-            questions=list(dict.fromkeys(elsewhere)),
+            message=f"Evidence is mapped to chunks that do not hold its quote, or not all of it: {len(elsewhere)} of "
+            f"{looked_at} looked at ({named}{more}). The mapping does not fit this collection; `befund dataset map` "
+            "makes one that does.",
+            questions=list(dict.fromkeys(mapped.question for mapped in elsewhere)),
         )
 
 

@@ -71,7 +71,7 @@ def test_the_flat_list(write: Write) -> None:
     assert gold(loaded.value) == {"How long?": ["a"], "Q2": []}
     assert loaded.value.questions[0].non_relevant == ["z"]
     assert loaded.notes == (
-        "questions without an id, where the text stands for it: 1 (first: [0])",
+        "questions without a field id, where the text stands for it: 1 (first: [0])",
         "gold ids listed twice for one question, kept once: 1 (first: [0])",
     )
 
@@ -215,7 +215,7 @@ DAMAGED = [
     ("set.json", '{"questions": [\n{"id": "", "question": "?"}]}', 2, "'' is no id"),
     ("set.json", '{"questions": [\n{"id": "Q1", "relevant": [null]}]}', 2, "None is no id"),
     ("set.json", '{"questions": [\n{"id": "Q1", "tags": "x"}]}', 2, r"question 'Q1': Expected `array`.*\$\.tags"),
-    ("set.json", '{"questions": [\n{}]}', 2, "neither an id nor a question"),
+    ("set.json", '{"questions": [\n{}]}', 2, "no field id, which says what question this is"),
     ("set.json", '{"questions": [\n"Q1"]}', 2, "is no question"),
     ("set.json", '{"questions": []}', None, "holds no question"),
     ("set.json", '{"Q1": ["a"]}', None, "looks like rankings"),
@@ -242,7 +242,19 @@ DAMAGED = [
     ("qrels", "# nothing\n", None, "holds no judgement"),
     ("set.csv", "id,question\nQ1,a,b\n", 2, "3 cells where the header has 2"),
     ("set.csv", 'id,question\nQ1,a\nQ2,"b\n', 3, "broken CSV"),
-    ("set.csv", "name,value\nQ1,a\n", 1, "no column .* in the header, which is: name, value"),
+    ("set.csv", "name,value\nQ1,a\n", 1, "no column id in the header, which is: name, value"),
+    (
+        "set.md",
+        "# Questions\n\nHow long are they kept?\n",
+        None,
+        "format not recognised: read are json, jsonl, csv, trec",
+    ),
+    (
+        "set.json",
+        '{"questions": [\n{"id": "Q1", "question": "?", "expected_behavior": "refuse"}]}',
+        2,
+        r"Invalid enum value 'refuse' \(allowed: 'answer', 'clarify', 'deny', 'no_answer'\)",
+    ),
     ("set.csv", "id,id\nQ1,a\n", 1, "the column 'id' is there twice"),
     ("set.csv", "id,critical\nQ1,perhaps\n", 2, "critical is 'perhaps': write true or false"),
     ("set.csv", 'id,relevant\nQ1,"{""a"": ""x""}"\n', 2, "the grade of 'a' is 'x'"),

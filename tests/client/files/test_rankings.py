@@ -66,7 +66,7 @@ def test_the_flat_list_holds_rankings_too(write: Write) -> None:
     text = '[{"query": "How long?", "relevant": ["a"], "retrieved": ["b", "a"]}]'
     loaded = read_rankings(write("flat.json", text))
     assert loaded.value == {"How long?": ["b", "a"]}
-    assert loaded.notes == ("questions without an id, where the text stands for it: 1 (first: [0])",)
+    assert loaded.notes == ("questions without a field id, where the text stands for it: 1 (first: [0])",)
 
 
 RUN = """# a comment
@@ -159,7 +159,11 @@ DAMAGED = [
     ("run.trec", "q1 Q0 d1 1 0.5 t\nq1 Q0 " + "d" * 513 + " 1 0.5 t\n", 2, "an id of 513 characters"),
     ("run.csv", "question_id,chunk_id\n" + "q" * 513 + ",a\n", 2, "an id of 513 characters"),
     ("run.csv", "question_id,rank\nQ1,1\n", 1, "no column chunk_id"),
-    ("run.csv", "chunk_id,rank\na,1\n", 1, "no column .*question_id"),
+    ("run.csv", "chunk_id,rank\na,1\n", 1, "no column id in the header, which is: chunk_id, rank \\(nor question_id"),
+    ("run.jsonl", '{"retrieved": ["a"]}\n', 1, "no field id, which says what question this is"),
+    ("run.json", '[{"retrieved": ["a"]}]', 1, "no field id, which says what question this is"),
+    ("run.md", "# Results\n\nOne two three four five six\n", None, "format not recognised: read are json, jsonl, csv"),
+    ("run.txt", "a ranking of my own\nand more of it\n", None, "format not recognised"),
     ("run.csv", "question_id,chunk_id,rank\nQ1,a,first\n", 2, "the rank 'first' is not a finite number"),
     ("run.csv", "question_id,chunk_id,score\nQ1,a,nan\n", 2, "the score 'nan'"),
     ("run.csv", "question_id,chunk_id\n,a\n", 2, "no question_id in this row"),

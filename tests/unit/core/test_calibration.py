@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 
 from befund.contract import Confusion
-from befund.core.calibration import Pair, calibration_of
+from befund.core.calibration import Pair, calibration_of, risk_coverage
 
 
 def pairs(tp: int, fn: int, fp: int, tn: int, *, groups: int | None = None) -> list[Pair]:
@@ -55,3 +55,34 @@ def test_a_hundred_scored_answers_are_more_than_indicative() -> None:
 def test_nothing_compared_is_no_figure() -> None:
     found = calibration_of([], confidence=0.95, seed=7)
     assert (found.n, found.coverage, found.accuracy, found.kappa) == (0, 0.0, None, None)
+
+
+def test_every_figure_has_an_interval_over_groups() -> None:
+    found = calibration_of(pairs(20, 5, 10, 15), confidence=0.95, seed=7)
+    assert set(found.intervals) == {"accuracy", "balanced_accuracy", "sensitivity", "specificity"}
+    for name, limits in found.intervals.items():
+        assert limits is not None
+        assert 0 <= limits[0] < getattr(found, name) < limits[1] <= 1
+
+
+def test_a_judge_that_was_never_wrong_may_still_be() -> None:
+    found = calibration_of(pairs(20, 0, 0, 30), confidence=0.95, seed=7)
+    sensitivity, balanced = found.intervals["sensitivity"], found.intervals["balanced_accuracy"]
+    assert sensitivity is not None
+    assert balanced is not None
+    assert [round(limit, 3) for limit in sensitivity] == [0.839, 1.0]  # Wilson's for 20 of 20
+    assert 0.8 < balanced[0] < 0.9
+
+
+def test_risk_is_counted_from_the_surest_down_ties_together() -> None:
+    said = [(True, True, 0.9), (False, True, 0.8), (True, True, 0.8), (False, False, 0.6)]
+    seen = [Pair(i, human, judged, str(i), sure) for i, (human, judged, sure) in enumerate(said)]
+    points = risk_coverage([*seen, Pair(9, True, None, "9")])
+    assert points is not None
+    assert [(point.confidence, point.coverage) for point in points] == [(0.9, 0.2), (0.8, 0.6), (0.6, 0.8)]
+    assert [round(point.risk, 3) for point in points] == [0.0, 0.333, 0.25]
+
+
+def test_without_a_confidence_of_each_nothing_is_ranked() -> None:
+    assert risk_coverage([Pair(0, True, True, "a", 0.9), Pair(1, True, True, "b")]) is None
+    assert risk_coverage([Pair(0, True, None, "a")]) is None

@@ -112,8 +112,25 @@ def test_what_a_collection_does_not_hold() -> None:
 
 def test_a_mapping_that_is_not_that_of_the_collection() -> None:
     report = check(SOUND, evidence_mapping={"E1": ["D1-chunk-2"]})
-    assert issues(report) == [("MAPPED_ELSEWHERE", "error", ["E1"])]
+    assert issues(report) == [("MAPPING_ELSEWHERE", "error", ["E1"])]
     assert issues(check(SOUND, evidence_mapping={"E1": ["D1-chunk-1"]})) == []
+
+
+def test_half_of_a_quote_that_was_cut_is_no_mapping_of_it() -> None:
+    report = check(SOUND, evidence_mapping={"E1": ["D1-chunk-1", "D1-chunk-2"]}, cut=["E1"])
+    assert issues(report) == [("MAPPING_ELSEWHERE", "error", ["E1"])]
+
+
+def test_a_quote_that_stands_in_further_chunks_is_a_note() -> None:
+    report = check(SOUND, evidence_mapping={"E1": ["D1-chunk-1", "D1-chunk-2"]})
+    assert issues(report) == [("QUOTE_ELSEWHERE_TOO", "note", ["E1"])]
+
+
+def test_a_mapped_quote_that_is_nowhere_does_not_fit() -> None:
+    assert issues(check(SOUND, missing=["E1"])) == [
+        ("MAPPING_ELSEWHERE", "error", ["E1"]),
+        ("QUOTE_NOT_FOUND", "note", ["E1"]),
+    ]
 
 
 def test_counts_by_split_behaviour_and_tag() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from befund.core.judging import Item, Passage
 from befund.core.rubric.prompt import RUBRIC, SYSTEM, brief_of
-from befund.core.rubric.reply import SCHEMA
+from befund.core.rubric.reply import MOST_EXACT, SCHEMA, exact_schema
 
 ITEM = Item(
     "How long?",
@@ -123,3 +123,15 @@ def test_a_rationale_is_written_before_the_verdict_it_leads_to() -> None:
     claim = SCHEMA["properties"]["sentences"]["items"]["properties"]["claims"]["items"]["required"]
     assert fact == ["id", "rationale", "quote", "verdict"]
     assert claim == ["claim", "rationale", "chunk_id", "quote", "verdict"]
+
+
+def test_the_exact_schema_names_every_part_in_order() -> None:
+    brief = brief_of(replace(ITEM, expected_facts=["72 hours", "then dropped"]))
+    facts = exact_schema(brief)["properties"]["facts"]
+    assert [part["properties"]["id"]["const"] for part in facts["prefixItems"]] == ["F1", "F2"]
+    assert (facts["minItems"], facts["maxItems"], SCHEMA["properties"]["facts"]["type"]) == (2, 2, "array")
+
+
+def test_a_very_long_answer_is_asked_with_the_general_schema() -> None:
+    brief = brief_of(replace(ITEM, expected_facts=[f"fact {number}" for number in range(MOST_EXACT)]))
+    assert exact_schema(brief) is SCHEMA

@@ -67,12 +67,14 @@ class EmbeddedChroma:
 
     Args:
         folder: Where it keeps its files. Held from `claim` or `open` to `close`.
+        on_demand: Whether the first call opens it where `open` has not.
     """
 
     written_at_once = 32  # Chroma lets no other thread run while it writes
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, on_demand: bool = False) -> None:
         self._folder = folder
+        self._on_demand = on_demand
         self._lock: FolderLock | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="chroma")
         self._opened: Future[Any] | None = None
@@ -93,6 +95,8 @@ class EmbeddedChroma:
 
     async def call(self, work: Work) -> Any:
         """Do the work in the thread, after all that was asked before."""
+        if self._opened is None and self._on_demand:
+            self.open()
         opened = self._opened
         if opened is None:
             raise DependencyError("index-down", "The index is not open.")

@@ -4,18 +4,20 @@ Endpoints take some of them and refuse, ignore or break on others; whatever come
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct
 
 from befund.contract import Usage
 
-Form = Literal["responses", "chat_schema", "json_with_schema", "json", "plain"]
+Form = Literal["responses", "chat_schema", "json_with_exact_schema", "json_with_schema", "json", "plain"]
 
-FORMS: tuple[Form, ...] = ("responses", "chat_schema", "json_with_schema", "json", "plain")
+FORMS: tuple[Form, ...] = get_args(Form)
 
 _NAME = "judgment"
+_ROOM_NAMES: dict[Form, str] = dict.fromkeys(("json_with_exact_schema", "json_with_schema"), "max_tokens")
+"""Who takes these forms knows the older name; llama_cpp.server ignores the newer one, and writes without end."""
 _LARGEST_COUNT = 1_000_000_000
 
 
@@ -26,7 +28,8 @@ class Ask(Struct, frozen=True, kw_only=True):
         model: Which model.
         system: Its instructions.
         user: What is to be judged.
-        schema: The form of the reply.
+        schema: The form of every reply, the same for all answers, since some endpoints take seconds for a new one.
+        exact_schema: The form of the reply to this one, for endpoints that write by it.
         room: Most tokens it may write; None leaves that to the endpoint.
         parameters: As configured, and `temperature`; sent as they are.
     """
@@ -35,6 +38,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     system: str
     user: str
     schema: Mapping[str, Any]
+    exact_schema: Mapping[str, Any]
     room: int | None
     parameters: Mapping[str, Any]
 
@@ -74,13 +78,15 @@ def body_of(form: Form, ask: Ask) -> dict[str, Any]:
     chat: dict[str, Any] = {
         "model": ask.model,
         "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}],
-        **({} if ask.room is None else {"max_completion_tokens": ask.room}),
+        **({} if ask.room is None else {_ROOM_NAMES.get(form, "max_completion_tokens"): ask.room}),
         **ask.parameters,
     }
     match form:
         case "chat_schema":
             named = {"name": _NAME, "strict": True, "schema": ask.schema}
             chat["response_format"] = {"type": "json_schema", "json_schema": named}
+        case "json_with_exact_schema":
+            chat["response_format"] = {"type": "json_object", "schema": ask.exact_schema}
         case "json_with_schema":
             chat["response_format"] = {"type": "json_object", "schema": ask.schema}
         case "json":

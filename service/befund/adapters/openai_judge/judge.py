@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil
 from time import monotonic
@@ -14,7 +14,7 @@ from befund.adapters.openai_judge.asking import Asking
 from befund.adapters.openai_judge.breaker import Breaker
 from befund.adapters.openai_judge.endpoint import Endpoint
 from befund.adapters.openai_judge.failures import CallError, Kind
-from befund.adapters.openai_judge.forms import Ask, Reply
+from befund.adapters.openai_judge.forms import FORMS, Ask, Reply
 from befund.contract import Usage
 from befund.core.configured import ModelJudge
 from befund.core.empty import says_nothing
@@ -22,7 +22,7 @@ from befund.core.errors import JudgeDeadlineError, JudgeError, JudgeUnavailableE
 from befund.core.judged import NO_USAGE, Judged, judged_by, nothing_said
 from befund.core.judging import Item, Observation
 from befund.core.rubric.prompt import RUBRIC, SYSTEM, Brief, brief_of
-from befund.core.rubric.reply import SCHEMA, UnusableReplyError, read_reply
+from befund.core.rubric.reply import SCHEMA, UnusableReplyError, exact_schema, read_reply
 from befund.core.usage import priced, total
 from befund.ports import Cache, CallOutcome, JudgeMeter
 
@@ -99,6 +99,11 @@ class OpenAIJudge:
     def model(self) -> str | None:
         """The model it asks."""
         return self._configured.model
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The model it asks."""
+        return (self._configured.model,)
 
     @property
     def rubric(self) -> str | None:
@@ -228,6 +233,7 @@ class OpenAIJudge:
             system=brief.system,
             user=brief.after(asking.complaint) if asking.complaint else brief.user,
             schema=SCHEMA,
+            exact_schema=exact_schema(brief),
             room=room * asking.room_factor if asking.with_room else None,
             parameters={"temperature": VARIED_TEMPERATURE if sample else 0.0, **self._configured.parameters},
         )
@@ -267,6 +273,7 @@ def _fingerprint(configured: ModelJudge) -> str:
     headers = {name.lower(): value for name, value in configured.headers.items()}
     known = {
         "rubric": (RUBRIC, sha256(SYSTEM.encode()).hexdigest(), SCHEMA),
+        "forms": FORMS,
         "model": configured.model,
         "url": configured.url,
         "parameters": configured.parameters,

@@ -100,7 +100,12 @@ def read_request(body: bytes) -> LazyRetrieveEvalRequest:
 
 
 def read_rankings(request: LazyRetrieveEvalRequest) -> dict[QuestionId, Raw]:
-    """The request's rankings, each unread.
+    """The request's rankings, each unread; raises as `by_question`."""
+    return by_question(request.retrieval.rankings, pointer="/retrieval/rankings")
+
+
+def by_question(raw: Raw, *, pointer: str) -> dict[QuestionId, Raw]:
+    """Rankings by question, each unread, which stand at `pointer` in the request.
 
     Raises:
         MalformedRequestError: They are no JSON object.
@@ -114,11 +119,11 @@ def read_rankings(request: LazyRetrieveEvalRequest) -> dict[QuestionId, Raw]:
 
     try:
         decoder = msgspec.json.Decoder(dict[QuestionId, Raw], dec_hook=question_id)
-        rankings = decode(request.retrieval.rankings, decoder)
+        rankings = decode(raw, decoder)
         if len(questions) != len(rankings):
             refuse_twice(questions)
     except BefundError as error:
-        error.move_below("/retrieval/rankings")
+        error.move_below(pointer)
         raise
     return rankings
 

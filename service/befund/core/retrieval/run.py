@@ -29,10 +29,14 @@ class Look(Struct, frozen=True):
 
 
 class Run:
-    """Rankings by question, unread."""
+    """Rankings by question, unread; `pointer` is where they stand in the request."""
 
-    def __init__(self, rankings: dict[QuestionId, Raw]) -> None:
+    def __init__(self, rankings: dict[QuestionId, Raw], *, pointer: str = "/retrieval/rankings") -> None:
         self._rankings = cast(Mapping[str, Raw], rankings)
+        self._pointer = pointer
+
+    def __contains__(self, question: str) -> bool:
+        return question in self._rankings
 
     def look(self, question: QuestionFields, gold: Gold) -> Look:
         """Read the ranking of one question.
@@ -64,12 +68,12 @@ class Run:
         for question in unknown:
             if not 1 <= len(question) <= 512:
                 raise MalformedRequestError(
-                    f"A question id of {len(question)} characters", "Ids have 1 to 512.", pointer="/retrieval/rankings"
+                    f"A question id of {len(question)} characters", "Ids have 1 to 512.", pointer=self._pointer
                 )
             self._read(question)
         if unknown and len(unknown) == len(self._rankings):
             raise ContradictionError.at(
-                "/retrieval/rankings",
+                self._pointer,
                 "no-known-question",
                 f"No ranking belongs to a question of the data set ({len(unknown)} given, the first for "
                 f"{unknown[0]!r}). Check that both use the same question ids.",
@@ -80,7 +84,7 @@ class Run:
         try:
             return read_ranking(self._rankings[question])
         except BefundError as error:
-            error.move_below(f"/retrieval/rankings/{escape(question)}")
+            error.move_below(f"{self._pointer}/{escape(question)}")
             raise
 
 

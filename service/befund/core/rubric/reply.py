@@ -96,6 +96,28 @@ def _without_references(schema: dict[str, Any], named: dict[str, Any]) -> dict[s
 _ROOT, _NAMED = msgspec.json.schema_components([_Reply])
 SCHEMA: dict[str, Any] = _without_references(dict(_ROOT[0]), _NAMED)
 """The form of a reply as JSON schema."""
+MOST_EXACT = 60
+"""Facts, references and sentences that a schema spells out one by one; a longer one takes endpoints too long."""
+
+
+def exact_schema(brief: Brief) -> dict[str, Any]:
+    """The form of the reply to one brief: every fact, reference and sentence in its place, and nothing else.
+
+    An endpoint that lets a model write nothing but this gets complete replies out of small models too.
+    """
+    asked = {"facts": brief.fact_ids, "references": brief.reference_ids, "sentences": brief.sentence_ids}
+    if sum(map(len, asked.values())) > MOST_EXACT:
+        return SCHEMA
+    parts = SCHEMA["properties"]
+    exact = {name: _each_in_order(parts[name]["items"], ids) for name, ids in asked.items()}
+    return {**SCHEMA, "properties": {**parts, **exact}}
+
+
+def _each_in_order(schema: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+    if not ids:
+        return {"const": []}
+    every = [{**schema, "properties": {**schema["properties"], "id": {"const": name}}} for name in ids]
+    return {"type": "array", "prefixItems": every, "minItems": len(ids), "maxItems": len(ids)}
 
 
 def read_reply(text: str, brief: Brief) -> Observation:

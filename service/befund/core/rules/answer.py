@@ -61,18 +61,18 @@ def _plain(text: Text) -> frozenset[str]:
 
 
 class Finding(Struct, frozen=True):
-    """What became of one fact: verdict, where in the answer, by which rule."""
+    """What became of one fact: verdict, where in the answer, by which rule; how sure where the model decided."""
 
     verdict: FactVerdict | None
     quote: str | None
     rule: str
+    confidence: float | None = None
 
 
-def objected(rule: str, quote: str | None) -> Finding:
+def objected(rule: str, quote: str | None, confidence: float | None = None) -> Finding:
     """What denies or differs contradicts the fact; what leaves it open, or has other words, misses it."""
-    return Finding(
-        "missing" if rule in ("candidates", "hedged", "wording", "nothing said") else "contradicted", quote, rule
-    )
+    is_open = rule in ("candidates", "hedged", "wording", "nothing said")
+    return Finding("missing" if is_open else "contradicted", quote, rule, confidence)
 
 
 def to_state(read: Text, question: Text) -> list[Entity]:

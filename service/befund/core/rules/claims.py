@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from befund.core.judging import Claim, ClaimVerdict, Passage
 from befund.core.quotes import stands_in
 from befund.core.rules import versions
@@ -13,7 +15,7 @@ from befund.core.rules.language import Tongue
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.support import Support
 from befund.core.rules.vocabulary import listed
-from befund.core.rules.weights import Linear
+from befund.core.rules.weights import Linear, probability
 
 _SMALL_TALK = listed(
     "yes no yeah yep sure okay ok oh wow well thanks thank please sorry agree true exactly absolutely indeed "
@@ -114,7 +116,14 @@ def claim_of(
     if decided is None and found.together and score >= model.yes / 2:
         decided = True  # its figures side by side in one place make up for words
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
-    return _cite(sentence, verdicts[decided], found.best, context, "wording")
+    return _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+
+
+def _weighed(claim: Claim, score: float) -> Claim:
+    """The claim with how sure the model is that it is supported, or is not."""
+    if claim.verdict is None:
+        return claim
+    return replace(claim, confidence=probability(score if claim.verdict == "supported" else -score))
 
 
 def _cite(sentence: Sentence, verdict: ClaimVerdict | None, at: int, context: Context, rule: str) -> Claim:
@@ -182,9 +191,9 @@ def _translated(sentence: Sentence, found: Support, context: Context, model: Lin
         return _cite(sentence, "contradicted" if force else None, cited[0][0], context, "negation in another language")
     if lonely:
         return Claim(sentence.raw, "unsupported", rule="figures in no single passage")
-    decided = model.score(found.features) > 0 if force else None
-    verdict: ClaimVerdict | None = None if decided is None else "supported" if decided else "unsupported"
-    return _cite(sentence, verdict, found.best or 0, context, "other language")
+    score = model.score(found.features)
+    verdict: ClaimVerdict | None = None if not force else "supported" if score > 0 else "unsupported"
+    return _weighed(_cite(sentence, verdict, found.best or 0, context, "other language"), score)
 
 
 def _bound_together(sentence: Sentence, context: Context) -> list[list[Entity]]:

@@ -22,7 +22,7 @@ _MOST_OCCURRENCES = 50
 def fact_in(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Fact:
     """The verdict on one expected fact."""
     found = _finding(answer, fact, read, lexicon, model, force=force)
-    return Fact(fact, found.verdict, found.quote, found.rule)
+    return Fact(fact, found.verdict, found.quote, found.rule, found.confidence)
 
 
 def _finding(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Finding:
@@ -144,12 +144,12 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
     if whole is not None:
         rule = veto(answer, whole, read)
         return Finding("stated", whole.raw, "words stated") if rule is None else objected(rule, whole.raw)
-    agrees, rule, quote = agrees_with(answer, fact, read, lexicon, model, force=force)
-    if agrees is False and rule == "wording" and not force and _foreign(answer, read):
+    found = agrees_with(answer, fact, read, lexicon, model, force=force)
+    if found.agrees is False and found.rule == "wording" and not force and _foreign(answer, read):
         return Finding(None, None, "other language")
-    if agrees is False:
-        return objected(rule, quote)
-    return Finding("stated" if agrees else None, quote, rule)
+    if found.agrees is False:
+        return objected(found.rule, found.quote, found.confidence)
+    return Finding("stated" if found.agrees else None, found.quote, found.rule, found.confidence)
 
 
 def _other_unit(answer: Answer, read: Text) -> Sentence | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from befund.contract import ExpectedBehavior
 from befund.core.empty import says_nothing
@@ -17,7 +18,7 @@ from befund.core.rules.evidence import evidence_of
 from befund.core.rules.facts import fact_in
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, read
-from befund.core.rules.references import agrees_with
+from befund.core.rules.references import Agreement, agrees_with
 from befund.core.rules.spelling import without_remarks
 from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
@@ -26,6 +27,8 @@ RULES = "2026-11.2"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
+BY_RULE = 0.8
+"""How sure a verdict is that a rule decides alone: people confirmed 69 of 84 such verdicts (docs/judging.md)."""
 
 
 class Knowledge(Struct, frozen=True):
@@ -52,36 +55,60 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
     facts_read = [read(fact, lexicon) for fact in item.expected_facts]
     references = [read(without_remarks(reference), lexicon) for reference in item.reference_answers]
     answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
-    facts, agrees, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
-    behavior = _behavior(answer, acts, facts, agrees, force=force)
+    facts, agreement, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
+    behavior = _behavior(answer, acts, facts, agreement.agrees, force=force)
     unsure = {sentence.raw for sentence, act in zip(text.sentences, acts, strict=True) if act is None}
     claims = [
         _not_if_a_refusal(claim) if behavior is None and claim.claim in unsure else claim
         for claim in _claims(item, answer, behavior, knowledge, force=force)
     ]
-    reason = _reason(behavior, facts, agrees, why, claims)
-    return Observation(facts, agrees, claims, behavior, reason, injection_flags(item))
+    return Observation(
+        facts=[replace(fact, confidence=_sure(fact.verdict, fact.confidence)) for fact in facts],
+        agrees=agreement.agrees,
+        claims=[replace(claim, confidence=_sure(claim.verdict, claim.confidence)) for claim in claims],
+        observed_behavior=behavior,
+        reason=_reason(behavior, facts, agreement.agrees, why, claims),
+        flags=injection_flags(item),
+        agrees_confidence=agreement.confidence,
+        behavior_confidence=_sure(behavior, None),
+    )
+
+
+def _sure(verdict: object, weighed: float | None) -> float | None:
+    """How sure of a verdict; what no model weighed, a rule decided."""
+    return None if verdict is None else BY_RULE if weighed is None else weighed
 
 
 def _correctness(
     item: Item, answer: Answer, wanted: Sequence[Text], references: Sequence[Text], knowledge: Knowledge, *, force: bool
-) -> tuple[list[Fact], bool | None, str]:
+) -> tuple[list[Fact], Agreement, str]:
     lexicon, model = knowledge.lexicon, knowledge.weights.agreement
     facts = [
         fact_in(answer, fact, each, lexicon, model, force=force)
         for fact, each in zip(item.expected_facts, wanted, strict=True)
     ]
-    verdicts: list[bool | None] = []
+    found: list[Agreement] = []
     why = ""
     for reference, each in zip(item.reference_answers, references, strict=True):
-        verdict, rule, quote = agrees_with(answer, without_remarks(reference), each, lexicon, model, force=force)
-        verdicts.append(verdict)
-        if verdict or not why:
-            why = f"{_short(reference)}: {rule}" + (f", in {_short(quote)}" if quote and verdict else "")
-        if verdict:
+        one = agrees_with(answer, without_remarks(reference), each, lexicon, model, force=force)
+        found.append(one)
+        if one.agrees or not why:
+            why = f"{_short(reference)}: {one.rule}" + (f", in {_short(one.quote)}" if one.quote and one.agrees else "")
+        if one.agrees:
             break
-    agrees = True if True in verdicts else None if None in verdicts or not verdicts else False
-    return facts, agrees, why
+    return facts, _with_any(found), why
+
+
+def _with_any(found: Sequence[Agreement]) -> Agreement:
+    """Agreement with one of several references: as sure as with that one; with none: as sure as of the least sure."""
+    if not found:
+        return Agreement(None, "no reference", None)
+    last = found[-1]
+    if last.agrees:
+        return replace(last, confidence=_sure(last.agrees, last.confidence))
+    if any(one.agrees is None for one in found):
+        return replace(last, agrees=None, confidence=None)
+    return replace(last, confidence=min(_sure(one.agrees, one.confidence) or 0.0 for one in found))
 
 
 def _behavior(

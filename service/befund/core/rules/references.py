@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from befund.core.rules import agreement
 from befund.core.rules.answer import Answer, compare_yes_no, is_denied, to_state
 from befund.core.rules.candidates import hedged
@@ -9,7 +11,16 @@ from befund.core.rules.entity import Entity
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, text_of
 from befund.core.rules.spelling import spelled_otherwise
-from befund.core.rules.weights import Linear
+from befund.core.rules.weights import Linear, probability
+
+
+class Agreement(Struct, frozen=True):
+    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
+
+    agrees: bool | None
+    rule: str
+    quote: str | None
+    confidence: float | None = None
 
 
 def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
@@ -27,21 +38,24 @@ def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
 
 def agrees_with(
     answer: Answer, reference: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool
-) -> tuple[bool | None, str, str | None]:
+) -> Agreement:
     """Whether the answer agrees with one reference, by which rule, and the sentence that shows it."""
     if not read.sentences or not answer.said:
-        return False, "nothing said", None
+        return Agreement(False, "nothing said", None)
     if yes_no := compare_yes_no(answer, read):
-        return yes_no.verdict == "stated", yes_no.rule, yes_no.quote
+        return Agreement(yes_no.verdict == "stated", yes_no.rule, yes_no.quote)
     said = text_of(answer.said, answer.text.tongue)
     values = agreement.measure(answer.question, said, read, (reference, answer.raw), lexicon)
-    decided = _otherwise_spelled(answer, read) or model.decide(model.score(values), force=force)
+    score = model.score(values)
+    spelled = _otherwise_spelled(answer, read)
+    decided = spelled or model.decide(score, force=force)
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
     if decided is not False and (rule := veto(answer, best, read)):
-        return False, rule, best.raw
+        return Agreement(False, rule, best.raw)
     if decided and not force and _denies_elsewhere(answer, read):
-        return None, "something is denied", best.raw
-    return decided, "wording", best.raw
+        return Agreement(None, "something is denied", best.raw)
+    sure = None if decided is None or spelled else probability(score if decided else -score)
+    return Agreement(decided, "wording", best.raw, sure)
 
 
 def _otherwise_spelled(answer: Answer, read: Text) -> bool:

@@ -41,6 +41,15 @@ class Linear(Struct, frozen=True, forbid_unknown_fields=True):
         return True if score >= self.yes else False if score <= self.no else None
 
 
+def probability(score: float) -> float:
+    """Of yes, from its log odds, to four digits: more would tell apart what no label can.
+
+    >>> probability(0.0), probability(-800.0)
+    (0.5, 0.0)
+    """
+    return round(1 / (1 + math.exp(-score)), 4) if score > -700 else 0.0
+
+
 class Weights(Struct, frozen=True, forbid_unknown_fields=True):
     """Both models: whether an answer agrees with a reference, and whether a claim is supported."""
 
