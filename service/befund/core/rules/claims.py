@@ -14,6 +14,7 @@ from befund.core.rules.evidence import Evidence
 from befund.core.rules.language import Tongue
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.support import Support
+from befund.core.rules.verbatim import Standing, places_of
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear, probability
 
@@ -98,6 +99,9 @@ def claim_of(
         return _without(sentence, missing[0], found, context)
     if (at := _other_version(sentence, about, context)) is not None:
         return _cite(sentence, "contradicted", at, context, "version differs")
+    same = _word_for_word(sentence, about, context)
+    if same and same[1] == "asserted":
+        return _cite(sentence, "supported", same[0], context, "word for word")
     chunk = context.evidence.chunks[found.best]
     other = context.texts[chunk].tongue
     if tongue and other and tongue != other:
@@ -107,6 +111,8 @@ def claim_of(
             return _cite(sentence, "contradicted", found.best, context, "negation differs")
         if not force:
             return _cite(sentence, None, found.best, context, "negation differs in another matter")
+    if same and not force:
+        return _cite(sentence, None, same[0], context, "word for word, but denied or passed on")
     if sentence.denied and not best.denied and not force:
         return _cite(sentence, None, found.best, context, "negation not in the passage")
     if denied_there(sentence, best) and not force:
@@ -117,6 +123,20 @@ def claim_of(
         decided = True  # its figures side by side in one place make up for words
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
     return _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+
+
+def _word_for_word(sentence: Sentence, about: frozenset[Key], context: Context) -> tuple[int, Standing] | None:
+    """Where the context asserts the claim word for word, and of no other version; else where it doubts it."""
+    meant = frozenset(key for _, key in versions.named(sentence, context.known)) or about
+    doubted: tuple[int, Standing] | None = None
+    for row, standing in places_of(sentence, context.evidence):
+        passage = context.evidence.sentences[row]
+        held = frozenset(key for _, key in versions.named(passage, context.known)) or context.scopes[row]
+        if standing == "asserted" and (not meant or not held or meant & held):
+            return row, standing
+        if standing == "doubted":
+            doubted = doubted or (row, standing)
+    return doubted
 
 
 def _weighed(claim: Claim, score: float) -> Claim:

@@ -34,6 +34,7 @@ class Evidence(Struct, frozen=True):
         places: For each of these keys the sentences that provide it.
         pairs: Words that stand side by side.
         means: The mean vector of each sentence.
+        line: Words and marks of all sentences, spaces between them.
         windows: For each sentence the `WINDOW` sentences that begin with it, in its chunk; the last repeats.
     """
 
@@ -47,6 +48,7 @@ class Evidence(Struct, frozen=True):
     places: Mapping[Key, Sequence[int]]
     pairs: frozenset[tuple[str, str]]
     means: Array
+    line: str
     windows: NDArray[np.intp]
 
     def of_words(self, alike: Array) -> Array:
@@ -98,7 +100,10 @@ def _prepared(passages: Sequence[str], lexicon: Lexicon) -> Evidence:
     pairs = frozenset(pair for sentence in sentences for pair in pairs_of(sentence))
     columns, starts = np.array(words, np.intp), np.array(begins, np.intp)
     means = _means(terms, columns, starts)
-    return Evidence(texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, _windows(chunks))
+    line = f" {' '.join(token.text for sentence in sentences for token in sentence.tokens)} "
+    return Evidence(
+        texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, line, _windows(chunks)
+    )
 
 
 def _means(terms: Terms, words: NDArray[np.intp], begins: NDArray[np.intp]) -> Array:
