@@ -16,7 +16,8 @@ _DOUBT = listed(
     "myth myths misconception rumour rumor rumours claim claims claimed claiming alleged allegedly alleges believe "
     "believes believed think thinks thought suppose supposed supposedly falsely wrongly mistakenly assume assumed "
     "pretend pretends whether if might perhaps say says said wrote mythos gerücht behauptet behaupten behauptung "
-    "angeblich vermeintlich irrtümlich fälschlich fälschlicherweise glaubt glauben glaubte denkt meint meinen ob wenn falls"
+    "angeblich vermeintlich irrtümlich fälschlich fälschlicherweise glaubt glauben glaubte denkt meint meinen ob "
+    "wenn falls"
 )
 """Behind these a source passes on what it does not itself say."""
 _RESTRICTS = listed(

@@ -77,7 +77,8 @@ _NO_ANSWER = [
     r"\bnothing (?:[\w-]+ ){0,5}?(?:is|was) (?:said|mentioned|stated|specified|written)\b",
     r"\b(?:no|not enough|insufficient) (?:information|info|details|data)\b.{0,40}?\b(?:available|provided|given|"
     r"found|on|about|to)\b",
-    r"\bi do not know\b|^(?:do not know|no (?:idea|clue))\b|^(?:(?:sorry|unfortunately),? )?(?:i am )?not sure\b",
+    r"\bi do not know\b|^(?:do not know|no (?:idea|clue))\b|^(?:(?:sorry|unfortunately),? )?(?:i am )?not sure"
+    r"(?=\W*$| ?[.,;]| (?:how|what|which|when|where|who|why|if|whether)\b)",
     r"\b(?:is|are|remains?) (?:not known(?= ?[.,;]|$)|unknown|unspecified|undocumented)\b",
     r"\b(?:not|can not be) (?:be )?(?:determined|answered|inferred|derived|deduced)\b.{0,40}?\b(?:from|"
     r"with|by|based)\b",
@@ -96,6 +97,7 @@ _UNSAID = [
 ]
 """Without a source these say that nothing is said, unless the question asks whether it is."""
 _PERHAPS = [
+    r"^(?:i am )?not sure about\b",
     r"\b(?:is|are|was|were|been) (?:not|never) (?:\w+ )?(?:listed|indicated|described|defined)\b",
     r"^(?:(?:this|that|it) is )?not (?:covered|included|available|provided|given|listed|applicable|found|known)\W*$",
     r"^no (?:[\w-]+ ){1,4}?(?:is|are|was|were) (?:available|provided|given|included|covered|shown)\W*$",
