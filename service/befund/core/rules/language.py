@@ -67,7 +67,17 @@ GERMAN = listed(
     "wirst wo wollen wurde wurden zu zum zur zwar zwischen lang lange jetzt"
 )
 _ONLY_ENGLISH = ENGLISH - GERMAN - {"all", "am", "so"}
-_ONLY_GERMAN = GERMAN - ENGLISH - {"die", "war", "man", "bin", "wo", "da", "bei", "gut", "im"}
+_TELLING = listed(
+    "ab gilt gelten bleibt bleiben dauert dauern beträgt kostet kosten hält steht stehen liegt gibt geht lässt läuft "
+    "heißt heisst braucht bietet nein zwei drei vier fünf sechs sieben neun zehn zwölf zwanzig dreißig hundert "
+    "tausend jahr jahre jahren monat monate monaten woche wochen tag tage tagen stunde stunden minuten sekunden "
+    "prozent uhr januar februar märz juni juli oktober dezember rund bereits immer"
+)
+"""Words of German sentences so short that none of the others stands in them."""
+_HOMOGRAPHS = {"die", "war", "man", "bin", "wo", "da", "bei", "gut", "im"}
+"""They tell where nothing else does."""
+_ONLY_GERMAN = (GERMAN | _TELLING) - ENGLISH - _HOMOGRAPHS
+_MARKS = ".,;:!?\"'()"
 _UMLAUTS = frozenset("äöü")
 STOPWORDS = ENGLISH | GERMAN
 
@@ -91,10 +101,12 @@ def tongue_of(words: Iterable[str]) -> Tongue:
     >>> tongue_of("der schlüssel ist für den export".split()), tongue_of(["72", "orbit"])
     ('de', '')
     """
-    german = english = 0
+    german = english = either = 0
     for word in words:
+        word = word.strip(_MARKS)
+        either += word in _HOMOGRAPHS
         german += word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word))
         english += word in _ONLY_ENGLISH
     if german == english:
-        return ""
+        return "de" if either and not english else ""
     return "de" if german > english else "en"
