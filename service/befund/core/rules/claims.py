@@ -11,6 +11,7 @@ from befund.core.rules.asked import asks_openly
 from befund.core.rules.conflict import conflict, denied_there
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
+from befund.core.rules.exclusion import said_otherwise
 from befund.core.rules.language import Tongue
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.support import Support
@@ -121,8 +122,21 @@ def claim_of(
     decided = model.decide(score, force=force)
     if decided is None and found.together and score >= model.yes / 2:
         decided = True  # its figures side by side in one place make up for words
+    if not force and (rule := _too_close(sentence, found, best, decided=decided)):
+        return _cite(sentence, None, found.best, context, rule)
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
     return _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+
+
+def _too_close(sentence: Sentence, found: Support, best: Sentence, *, decided: bool | None) -> str | None:
+    """Why the words decide nothing: they may say the same, or the opposite, in other words."""
+    if not sentence.terms and not sentence.entities:
+        return "yes or no alone"
+    otherwise = said_otherwise([sentence], [best])
+    if otherwise is not None and decided is not None and decided != otherwise:
+        return "denied in other words"
+    measures = all(entity.kind == "quantity" for entity in sentence.entities if not entity.weak)
+    return "figures found, words differ" if found.together and measures and decided is False else None
 
 
 def _word_for_word(sentence: Sentence, about: frozenset[Key], context: Context) -> tuple[int, Standing] | None:

@@ -11,7 +11,7 @@ from befund.core.rules.candidates import hedged
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.references import agrees_with, veto
+from befund.core.rules.references import agrees_with, denied_otherwise, veto
 from befund.core.rules.units import Reading
 from befund.core.rules.weights import Linear
 
@@ -142,6 +142,9 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
     keys = read.keys - answer.question.keys or read.keys
     whole = next((sentence for sentence in answer.said if keys and keys <= sentence.keys), None)
     if whole is not None:
+        otherwise = denied_otherwise(answer, whole, read)
+        if otherwise is not None:
+            return Finding("missing" if force else None, whole.raw, "denied in other words")
         rule = veto(answer, whole, read)
         return Finding("stated", whole.raw, "words stated") if rule is None else objected(rule, whole.raw)
     found = agrees_with(answer, fact, read, lexicon, model, force=force)
