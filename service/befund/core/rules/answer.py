@@ -63,12 +63,13 @@ def _plain(text: Text) -> frozenset[str]:
 
 
 class Finding(Struct, frozen=True):
-    """What became of one fact: verdict, where in the answer, by which rule; how sure where the model decided."""
+    """What became of one fact: verdict, where, by which rule; how sure, and what was seen."""
 
     verdict: FactVerdict | None
     quote: str | None
     rule: str
     confidence: float | None = None
+    seen: str | None = None
 
 
 def objected(rule: str, quote: str | None, confidence: float | None = None) -> Finding:

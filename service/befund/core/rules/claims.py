@@ -13,7 +13,7 @@ from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
 from befund.core.rules.exclusion import said_otherwise
 from befund.core.rules.language import Tongue
-from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.reading import Sentence, Text, words_found
 from befund.core.rules.support import Support
 from befund.core.rules.verbatim import Standing, places_of
 from befund.core.rules.vocabulary import listed
@@ -125,7 +125,14 @@ def claim_of(
     if not force and (rule := _too_close(sentence, found, best, decided=decided)):
         return _cite(sentence, None, found.best, context, rule)
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
-    return _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+    weighed = _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+    return replace(weighed, seen=_seen(sentence, found, context))
+
+
+def _seen(sentence: Sentence, found: Support, context: Context) -> str:
+    window = context.evidence.sentences[found.window[0] : found.window[1] + 1]
+    there = frozenset().union(*(each.keys for each in window))
+    return f"{words_found(sentence.keys, there)} found in the best passage"
 
 
 def _too_close(sentence: Sentence, found: Support, best: Sentence, *, decided: bool | None) -> str | None:

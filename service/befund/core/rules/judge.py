@@ -23,7 +23,7 @@ from befund.core.rules.spelling import without_remarks
 from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
 
-RULES = "2026-11.2"
+RULES = "2026-11.3"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
@@ -93,7 +93,8 @@ def _correctness(
         one = agrees_with(answer, without_remarks(reference), each, lexicon, model, force=force)
         found.append(one)
         if one.agrees or not why:
-            why = f"{_short(reference)}: {one.rule}" + (f", in {_short(one.quote)}" if one.quote and one.agrees else "")
+            where = f", in {_short(one.quote)}" if one.quote and one.agrees else ""
+            why = f"{_short(reference)}: {_rule(one)}{where}"
         if one.agrees:
             break
     return facts, _with_any(found), why
@@ -175,6 +176,11 @@ def _short(text: str) -> str:
     return f'"{line if len(line) <= 80 else line[:79] + "…"}"'
 
 
+def _rule(found: Fact | Claim | Agreement) -> str:
+    """The rule, with what its name does not tell."""
+    return f"{found.rule}: {found.seen}" if found.seen else str(found.rule)
+
+
 def _reason(
     behavior: ExpectedBehavior | None, facts: Sequence[Fact], agrees: bool | None, why: str, claims: Sequence[Claim]
 ) -> str:
@@ -186,11 +192,11 @@ def _reason(
         parts.append(f"The answer is a refusal or a question ({behavior}).")
     fact = next((fact for fact in facts if fact.verdict != "stated"), facts[0] if facts else None)
     if fact:
-        parts.append(f"Fact {_short(fact.fact)}: {fact.verdict or 'abstained'} ({fact.rule}).")
+        parts.append(f"Fact {_short(fact.fact)}: {fact.verdict or 'abstained'} ({_rule(fact)}).")
     if why:
         parts.append(f"Reference {'agrees' if agrees else 'differs' if agrees is False else 'abstained'} ({why}).")
     claim = next((claim for claim in claims if claim.verdict != "supported"), claims[0] if claims else None)
     if claim:
         where = f", passage {claim.chunk_id}" if claim.chunk_id else ""
-        parts.append(f"Claim {_short(claim.claim)}: {claim.verdict or 'abstained'} ({claim.rule}{where}).")
+        parts.append(f"Claim {_short(claim.claim)}: {claim.verdict or 'abstained'} ({_rule(claim)}{where}).")
     return " ".join(parts) or f"The answer does this: {behavior}."

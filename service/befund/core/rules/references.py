@@ -10,18 +10,19 @@ from befund.core.rules.candidates import hedged
 from befund.core.rules.entity import Entity
 from befund.core.rules.exclusion import is_statement, said_otherwise
 from befund.core.rules.language import Lexicon
-from befund.core.rules.reading import Sentence, Text, text_of
+from befund.core.rules.reading import Sentence, Text, text_of, words_found
 from befund.core.rules.spelling import spelled_otherwise
 from befund.core.rules.weights import Linear, probability
 
 
 class Agreement(Struct, frozen=True):
-    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
+    """Whether the answer agrees with a reference, by which rule, where; how sure, and what was seen."""
 
     agrees: bool | None
     rule: str
     quote: str | None
     confidence: float | None = None
+    seen: str | None = None
 
 
 def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
@@ -59,7 +60,8 @@ def agrees_with(
     if decided and not force and _denies_elsewhere(answer, read):
         return Agreement(None, "something is denied", best.raw)
     sure = None if decided is None or spelled else probability(score if decided else -score)
-    return Agreement(decided, "wording", best.raw, sure)
+    new = read.keys - answer.question.keys or read.keys
+    return Agreement(decided, "wording", best.raw, sure, f"{words_found(new, said.keys)} found in the answer")
 
 
 def _otherwise_spelled(answer: Answer, read: Text) -> bool:
