@@ -139,18 +139,20 @@ def _too_close(sentence: Sentence, found: Support, best: Sentence, *, decided: b
     """Why the words decide nothing: they may say the same, or the opposite, in other words."""
     if not sentence.terms and not sentence.entities:
         return "yes or no alone"
+    if decided is None:
+        return None
     otherwise = said_otherwise([sentence], [best])
-    if otherwise is not None and decided is not None and decided != otherwise:
+    if otherwise is not None and decided != otherwise:
         return "denied in other words"
     measures = all(entity.kind == "quantity" for entity in sentence.entities if not entity.weak)
-    return "figures found, words differ" if found.together and measures and decided is False else None
+    return "figures found, words differ" if found.together and measures and not decided else None
 
 
 def _word_for_word(sentence: Sentence, about: frozenset[Key], context: Context) -> tuple[int, Standing] | None:
     """Where the context asserts the claim word for word, and of no other version; else where it doubts it."""
-    meant = frozenset(key for _, key in versions.named(sentence, context.known)) or about
     doubted: tuple[int, Standing] | None = None
     for row, standing in places_of(sentence, context.evidence):
+        meant = frozenset(key for _, key in versions.named(sentence, context.known)) or about
         passage = context.evidence.sentences[row]
         held = frozenset(key for _, key in versions.named(passage, context.known)) or context.scopes[row]
         if standing == "asserted" and (not meant or not held or meant & held):

@@ -13,6 +13,7 @@ _EXCLUDES = listed(
     "fehlen erlischt verweigert abgelehnt ungültig"
 )
 _FREE = {"free": frozenset({"of", "from"}), "frei": frozenset({"von"})}
+_WORDS = _EXCLUDES | WITHOUT | _FREE.keys()
 _REACH = 5
 """Tokens behind "without" that it can be about."""
 _STATES = listed(
@@ -57,10 +58,12 @@ def _excludes(one: Sequence[Sentence], other: Sequence[Sentence], asked: frozens
 def _exclusions(sentence: Sentence) -> Iterator[tuple[int, range]]:
     """Where such words stand, and what each can be about."""
     for at, token in enumerate(sentence.tokens):
+        if token.text not in _WORDS:
+            continue
         if token.text in _EXCLUDES:
             clause = sentence.clause_at(at)
             yield at, range(clause.start, clause.end)
         elif token.text in WITHOUT:
             yield at, range(at + 1, at + 1 + _REACH)
-        elif token.text in _FREE and any(after.text in _FREE[token.text] for after in sentence.tokens[at + 1 : at + 2]):
+        elif any(after.text in _FREE[token.text] for after in sentence.tokens[at + 1 : at + 2]):
             yield at, range(at + 2, at + 2 + _REACH)

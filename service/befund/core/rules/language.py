@@ -101,12 +101,9 @@ def tongue_of(words: Iterable[str]) -> Tongue:
     >>> tongue_of("der schlüssel ist für den export".split()), tongue_of(["72", "orbit"])
     ('de', '')
     """
-    german = english = either = 0
-    for word in words:
-        word = word.strip(_MARKS)
-        either += word in _HOMOGRAPHS
-        german += word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word))
-        english += word in _ONLY_ENGLISH
+    bare = [word if word.isalpha() else word.strip(_MARKS) for word in words]
+    german = sum(word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word)) for word in bare)
+    english = sum(map(_ONLY_ENGLISH.__contains__, bare))
     if german == english:
-        return "de" if either and not english else ""
+        return "de" if not english and not _HOMOGRAPHS.isdisjoint(bare) else ""
     return "de" if german > english else "en"

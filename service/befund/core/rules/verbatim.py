@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from befund.core.rules.evidence import Evidence
+from befund.core.rules.evidence import Evidence, line_of
 from befund.core.rules.reading import Sentence
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.words import Token, tokens
@@ -36,19 +36,14 @@ _FRAGMENT = 4
 
 def places_of(claim: Sentence, evidence: Evidence) -> Iterator[tuple[int, Standing]]:
     """The sentences of the context that have the claim word for word, whatever its case and final mark, and how."""
-    line = _line(_bare(claim.tokens))
-    if not line.strip() or line not in evidence.line:
+    line = line_of(_bare(claim.tokens))
+    if not line.strip():
         return
-    for row, sentence in enumerate(evidence.sentences):
-        text = _line(sentence.tokens)
+    for row, text in enumerate(evidence.lines):
         at = text.find(line)
         if at >= 0:
             start = text.count(" ", 0, at)
             yield row, _standing(claim, line, row, (start, start + line.count(" ") - 1), evidence)
-
-
-def _line(found: Sequence[Token]) -> str:
-    return f" {' '.join(token.text for token in found)} "
 
 
 def _standing(claim: Sentence, line: str, row: int, span: tuple[int, int], evidence: Evidence) -> Standing:
@@ -76,12 +71,12 @@ def _is_passed_on(sentence: Sentence, line: str, row: int, evidence: Evidence) -
     """Whether it is asked or quoted, or the next sentence takes it back."""
     if sentence.raw.rstrip(" \"'»”)*").endswith("?"):
         return True
-    if any(line in _line(tokens(quoted[1])) for quoted in _QUOTED.finditer(sentence.raw)):
+    if any(line in line_of(tokens(quoted[1])) for quoted in _QUOTED.finditer(sentence.raw)):
         return True
     following = row + 1
     if following >= len(evidence.sentences) or evidence.chunks[following] != evidence.chunks[row]:
         return False
-    return _TAKEN_BACK.match(_line(evidence.sentences[following].tokens).strip()) is not None
+    return _TAKEN_BACK.match(evidence.lines[following].strip()) is not None
 
 
 def _is_denied(sentence: Sentence, span: tuple[int, int]) -> bool:

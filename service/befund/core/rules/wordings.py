@@ -224,6 +224,13 @@ _HINTS = (
     "restricted", "classified", "internal", "reserved", "only", "denied", "refused", "required", "omit", "fail",
     "scope", "leave",
 )  # fmt: skip
+_SOURCES = (
+    "doc", "context", "source", "passage", "excerpt", "material", "text", "information", "knowledge base", "file",
+    "article", "snippet", "result", "manual", "handbook", "guide", "faq", "readme", "wiki", "help page", "data",
+    "polic", "contract", "agreement", "terms", "condition", "warrant", "guarantee", "plan", "licen", "tariff", "rule",
+    "instruction", "page", "site", "section", "chapter", "table", "report", "specification", "brochure", "leaflet",
+    "letter", "mail",
+)  # fmt: skip
 _HINWEISE = (
     "nicht", "kein", "nirgends", "unbekannt", "fehl", "vertraulich", "intern", "nur", "zugriff", "schweig",
 )  # fmt: skip
@@ -234,7 +241,7 @@ class Wordings(Struct, frozen=True):
 
     Attributes:
         hints: One of these stands in every text that any of them matches.
-        any: Matches what any of them matches; one search takes a third of the time of all.
+        any: Matches what any of them matches, each of which begins a word; one search takes far less than all.
         each: One by one.
     """
 
@@ -243,14 +250,22 @@ class Wordings(Struct, frozen=True):
     each: tuple[re.Pattern[str], ...]
 
 
+def _of(hints: tuple[str, ...], patterns: Sequence[str]) -> Wordings:
+    return Wordings(hints, re.compile(rf"\b(?:{'|'.join(patterns)})"), tuple(map(re.compile, patterns)))
+
+
 def _compiled(english: Sequence[str], german: Sequence[str]) -> tuple[Wordings, ...]:
-    return tuple(
-        Wordings(hints, re.compile("|".join(own)), tuple(map(re.compile, own)))
-        for hints, own in ((_HINTS, english), (_HINWEISE, german))
-    )
+    return _of(_HINTS, english), _of(_HINWEISE, german)
 
 
-NO_ANSWER = _compiled(_NO_ANSWER, _KEINE_ANTWORT)
+def _by_source(patterns: Sequence[str]) -> tuple[Wordings, Wordings]:
+    """Patterns that name a source are tried only where one is named, the others everywhere."""
+    sourced = [pattern for pattern in patterns if _DOCUMENT in pattern or _DEED in pattern]
+    plain = [pattern for pattern in patterns if pattern not in sourced]
+    return _of(_SOURCES, sourced), _of(_HINTS, plain)
+
+
+NO_ANSWER = (*_by_source(_NO_ANSWER), _of(_HINWEISE, _KEINE_ANTWORT))
 UNSAID = _compiled(_UNSAID, _UNGESAGT)
 PERHAPS = _compiled(_PERHAPS, _VIELLEICHT)
 DENY = _compiled(_DENY, _VERWEIGERT)
