@@ -39,6 +39,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/live_search.py
 	$(BIN)/python bench/judge.py
 	$(BIN)/python bench/compare.py
+	$(BIN)/python bench/diagnose.py
 	$(BIN)/python bench/rules_judge.py
 	$(BIN)/python bench/monitors.py
 	$(BIN)/python bench/lines.py

@@ -9,9 +9,10 @@
 Needs httpx and msgspec alone. Requests and answers are the types of `befund.contract`.
 """
 
-from befund.contract import CalibrationItem, CompareSide, Gate, JudgeItem, RetrievalOptions
+from befund.contract import CalibrationItem, CompareSide, DiagnoseItem, Gate, JudgeItem, RetrievalOptions
 from befund_client._client import AsyncClient, Client
 from befund_client._comparing import CompareKeywords, GateLike, SideLike, compare_body
+from befund_client._diagnosing import DiagnoseBatchKeywords, DiagnoseKeywords
 from befund_client._documents import DocumentLike
 from befund_client._errors import (
     BefundError,
@@ -30,6 +31,7 @@ from befund_client._files import (
     RankingsFormat,
     read_answers,
     read_calibration,
+    read_cases,
     read_config,
     read_dataset,
     read_gates,
@@ -51,6 +53,9 @@ __all__ = [
     "ConflictError",
     "DatasetFormat",
     "DatasetLike",
+    "DiagnoseBatchKeywords",
+    "DiagnoseItem",
+    "DiagnoseKeywords",
     "DocumentLike",
     "FileError",
     "Gate",
@@ -73,6 +78,7 @@ __all__ = [
     "compare_body",
     "read_answers",
     "read_calibration",
+    "read_cases",
     "read_config",
     "read_dataset",
     "read_gates",

@@ -16,6 +16,8 @@ from befund.contract import (
     DatasetDeleted,
     DatasetList,
     DatasetPut,
+    DiagnoseBatchResponse,
+    Diagnosis,
     EvidenceMappingResponse,
     Health,
     IngestResponse,
@@ -31,10 +33,12 @@ from befund.contract import (
     RunAnswer,
     RunImported,
     RunList,
+    RunQuestion,
     RunRejudged,
 )
-from befund_client import _comparing, _documents, _judging, _monitors, _requests
+from befund_client import _comparing, _diagnosing, _documents, _judging, _monitors, _requests
 from befund_client._comparing import CompareKeywords, RejudgeKeywords, SideLike
+from befund_client._diagnosing import CaseLike, DiagnoseBatchKeywords, DiagnoseKeywords
 from befund_client._documents import DocumentLike, EvidenceLike, Progress
 from befund_client._exchange import Call, Exchange, Retry
 from befund_client._judging import CalibrateKeywords, CalibrationItemLike, ItemLike, JudgeBatchKeywords, JudgeKeywords
@@ -178,6 +182,33 @@ class Client:
         """
         return self._carry_out(_comparing.compare_call(_comparing.compare_body(baseline, candidate, **options)))
 
+    def diagnose(self, item: CaseLike, **options: Unpack[DiagnoseKeywords]) -> Diagnosis:
+        """Say what became of an answer, and where it went wrong.
+
+        Args:
+            item: A `DiagnoseItem`, or the same as a plain dict: `answer`, `context`, and `question_id` with a `dataset`
+                or `question`, `expected_facts`, `evidence`, ...; `judgment` where it is judged already.
+            options: `collection`, `top_k`, `where` to look into an index; `dataset`, `judge`, `run` and the others of
+                `befund.contract.DiagnoseBatchOptions`.
+
+        Raises:
+            ProblemError: The service refused the request, or the judge failed; the problem document says why.
+            TransportError: No answer came.
+            ResponseError: The answer is not what the contract says.
+            TypeError: An option does not exist.
+        """
+        return self._carry_out(_diagnosing.diagnose_call(item, **options))
+
+    def diagnose_batch(
+        self, items: Iterable[CaseLike], **options: Unpack[DiagnoseBatchKeywords]
+    ) -> DiagnoseBatchResponse:
+        """Diagnose many answers, at most 1,000; what fails is the problem of its item. See `diagnose`.
+
+        Raises:
+            ValueError: There are more; send them in parts.
+        """
+        return self._carry_out(_diagnosing.diagnose_batch_call(items, **options))
+
     def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
         return self._carry_out(_requests.put_dataset_call(name, dataset))
@@ -201,6 +232,10 @@ class Client:
     def run(self, name: str, *, limit: int = 100, cursor: str | None = None) -> RunAnswer:
         """A run in figures, with a page of its records; `cursor` is `next` of the page before."""
         return self._carry_out(_requests.run_call(name, limit, cursor))
+
+    def run_question(self, run: str, question_id: str) -> RunQuestion:
+        """What a run holds about one question: its ranking, judgment and diagnosis, and the question."""
+        return self._carry_out(_requests.run_question_call(run, question_id))
 
     def delete_run(self, name: str) -> None:
         """Delete a run with all of its records."""
@@ -406,6 +441,16 @@ class AsyncClient:
         """Compare two measurements question by question, and decide by gates; see `Client.compare`."""
         return await self._carry_out(_comparing.compare_call(_comparing.compare_body(baseline, candidate, **options)))
 
+    async def diagnose(self, item: CaseLike, **options: Unpack[DiagnoseKeywords]) -> Diagnosis:
+        """Say what became of an answer, and where it went wrong; see `Client.diagnose`."""
+        return await self._carry_out(_diagnosing.diagnose_call(item, **options))
+
+    async def diagnose_batch(
+        self, items: Iterable[CaseLike], **options: Unpack[DiagnoseBatchKeywords]
+    ) -> DiagnoseBatchResponse:
+        """Diagnose many answers; see `Client.diagnose_batch`."""
+        return await self._carry_out(_diagnosing.diagnose_batch_call(items, **options))
+
     async def put_dataset(self, name: str, dataset: GivenDataset) -> DatasetPut:
         """Store a data set under a name; the same content again makes no new version."""
         return await self._carry_out(_requests.put_dataset_call(name, dataset))
@@ -429,6 +474,10 @@ class AsyncClient:
     async def run(self, name: str, *, limit: int = 100, cursor: str | None = None) -> RunAnswer:
         """A run in figures, with a page of its records; `cursor` is `next` of the page before."""
         return await self._carry_out(_requests.run_call(name, limit, cursor))
+
+    async def run_question(self, run: str, question_id: str) -> RunQuestion:
+        """What a run holds about one question: its ranking, judgment and diagnosis, and the question."""
+        return await self._carry_out(_requests.run_question_call(run, question_id))
 
     async def delete_run(self, name: str) -> None:
         """Delete a run with all of its records."""

@@ -25,6 +25,7 @@ from befund.contract import (
     RunAnswer,
     RunImported,
     RunList,
+    RunQuestion,
 )
 from befund_client._exchange import Call
 from befund_client._files.source import Loaded
@@ -126,6 +127,12 @@ def run_call(name: str, limit: int, cursor: str | None) -> Call[RunAnswer]:
     """GET /runs/{name}."""
     path = path_of("runs", name) + _page(limit, cursor)
     return Call(method="GET", path=path, read=msgspec.json.Decoder(RunAnswer).decode)
+
+
+def run_question_call(run: str, question_id: str) -> Call[RunQuestion]:
+    """GET /runs/{name}/questions/{id}."""
+    path = path_of("runs", run, "questions", question_id)
+    return Call(method="GET", path=path, read=msgspec.json.Decoder(RunQuestion).decode)
 
 
 def delete_run_call(name: str) -> Call[None]:

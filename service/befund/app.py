@@ -15,7 +15,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 import befund
-from befund.adapters.chroma import ChromaIndex, EmbeddedChroma, ServedChroma
+from befund.adapters.chroma import ChromaProbe, EmbeddedChroma, ServedChroma
 from befund.adapters.embedding import EndpointEmbedder, StaticEmbedder
 from befund.adapters.folder import FolderError, read_folder
 from befund.adapters.front_matter import read_front_matter
@@ -31,6 +31,7 @@ from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
 from befund.api.compare import CompareController, Comparison
 from befund.api.datasets import DatasetController
+from befund.api.diagnose import DiagnoseBatchController, DiagnoseController, DiagnoseEvaluation
 from befund.api.documents import DOCUMENTS_BODY_BYTES, DocumentsController
 from befund.api.health import Check, Checks, HealthController
 from befund.api.jobs import Ending, JobController
@@ -52,10 +53,12 @@ from befund.settings import Settings
 from befund.telemetry import Metrics, Telemetry
 from befund.usecases.compare import Comparing
 from befund.usecases.datasets import Datasets
+from befund.usecases.diagnose import Diagnosing
 from befund.usecases.ingest import Ingestion
 from befund.usecases.jobs import JobRunner, Jobs, count_jobs, prune_jobs
 from befund.usecases.judge import Judging
 from befund.usecases.monitors import Monitoring
+from befund.usecases.probing import IndexParts
 from befund.usecases.retention import Retention
 from befund.usecases.runs import Runs
 from befund.usecases.search import SearchParts
@@ -108,6 +111,7 @@ def create_app(
     searches = asyncio.Semaphore(SEARCHES_AT_ONCE)
     ingestion = ingestion_into(live_search.parts, settings.store_content)
     judging: Judging
+    diagnosing: Diagnosing
     jobs: Jobs
     retention = Retention(store, settings.retention_days, settings.monitor_entries, time)
     ending = Ending()
@@ -115,7 +119,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        nonlocal judging, jobs
+        nonlocal judging, diagnosing, jobs
         encoded_document(app)
         bringing: asyncio.Task[None] | None = None
         loading: asyncio.Task[None] | None = None
@@ -126,6 +130,7 @@ def create_app(
             settings.judges, rules=rules, forced_rules=rules.forced(), cache=MemoryCache(), meter=metrics.judges
         )
         judging = Judging(bench, store, settings.store_content, clock, new_id, metrics.judges.canary)
+        diagnosing = Diagnosing(judging, live_search.probing, rules)
         jobs = Jobs(store.jobs, judging, new_id, asyncio.Event())
         runner = JobRunner(jobs, owner=new_id(), problem_of=item_problem, report=JudgeEvaluation(judging, telemetry))
         try:
@@ -163,6 +168,7 @@ def create_app(
             RunController,
             CompareController,
             JudgeBatchController,
+            DiagnoseBatchController,
             CalibrationController,
         ],
         request_max_body_size=settings.max_body_bytes,
@@ -182,6 +188,7 @@ def create_app(
             CollectionsController,
             JudgeController,
             RejudgeController,
+            DiagnoseController,
             JobController,
             MonitorController,
             documents,
@@ -207,6 +214,7 @@ def create_app(
             "jobs": _given(lambda: jobs),
             "ending": _given(lambda: ending),
             "judgment": _given(lambda: JudgeEvaluation(judging, telemetry)),
+            "diagnosis": _given(lambda: DiagnoseEvaluation(diagnosing, telemetry)),
             "metrics": _given(lambda: metrics),
             "evaluation": _given(
                 lambda: RetrieveEvaluation(
@@ -276,9 +284,11 @@ class LiveSearch:
             if settings.embedder
             else None
         )
-        self._index = ChromaIndex(self._folder or ServedChroma(settings.chroma_url or ""))
+        self._index = ChromaProbe(self._folder or ServedChroma(settings.chroma_url or ""))
         self._warm: asyncio.Task[None] | None = None
-        self.parts = SearchParts(index=self._index, embedder=self._endpoint or self._static, tokenizer=self._static)
+        embedder = self._endpoint or self._static
+        self.parts = SearchParts(index=self._index, embedder=embedder, tokenizer=self._static)
+        self.probing = IndexParts(index=self._index, probe=self._index, embedder=embedder)
 
     def claim(self) -> None:
         """Take the index's folder, where the index is one.

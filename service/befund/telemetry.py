@@ -6,6 +6,7 @@ stages named here. Nothing a caller sends becomes a label.
 
 import logging
 import sys
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TextIO, cast, get_args
@@ -26,7 +27,10 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from befund.contract import (
+    CauseCode,
     CompareResponse,
+    Diagnosis,
+    DiagnosisClass,
     JobState,
     Judgment,
     QuestionResult,
@@ -35,6 +39,7 @@ from befund.contract import (
     Verdict,
 )
 from befund.core.configured import RULES, Judges
+from befund.core.diagnosis.cases import Diagnosed
 from befund.core.jobs import JobCounts
 from befund.core.judge_tasks import ACL_LEAK, Outcome
 from befund.core.judged_tally import Mark
@@ -57,6 +62,7 @@ METRICS_MEDIA_TYPE = CONTENT_TYPE_LATEST.partition("; charset=")[0]
 VERDICTS = get_args(Mark)
 NO_VERDICT = "none"
 """Stands for the verdict of a comparison without gates."""
+NO_CAUSE = "none"
 LOGGED_ONE_BY_ONE = 100
 """Up to so many questions are logged a line each unless every question is to be."""
 
@@ -119,6 +125,12 @@ class Metrics:
             ("judge", "dimension", "verdict", "caller"),
             registry=self.registry,
         )
+        self._diagnoses = Counter(
+            "befund_diagnoses",
+            "Diagnosed answers by class and cause; `none` on a clean success.",
+            ("diagnosis", "cause"),
+            registry=self.registry,
+        )
         self._jobs = Gauge("befund_jobs", "Jobs that are kept, by state.", ("state",), registry=self.registry)
         self._oldest_job = Gauge(
             "befund_queue_oldest_job_age_seconds",
@@ -172,6 +184,11 @@ class Metrics:
         for dimension in DIMENSIONS:
             self._judgments.labels(judge, dimension, "failed", caller).inc()
 
+    def diagnosed(self, diagnosis: Diagnosis) -> None:
+        """Count one diagnosis."""
+        cause = NO_CAUSE if diagnosis.cause is None else diagnosis.cause.code
+        self._diagnoses.labels(diagnosis.diagnosis, cause).inc()
+
     def jobs(self, counts: JobCounts) -> None:
         """Show how many jobs there are."""
         for state in get_args(JobState):
@@ -200,6 +217,8 @@ class Metrics:
         self, routes: Iterable[tuple[str, str, int]], names: Sequence[str], judges: Sequence[str]
     ) -> None:
         self.jobs(JobCounts({}, 0.0))
+        for diagnosis, cause in product(get_args(DiagnosisClass), (*get_args(CauseCode), NO_CAUSE)):
+            self._diagnoses.labels(diagnosis, cause)
         for judge, dimension, verdict, caller in product(judges, DIMENSIONS, VERDICTS, names):
             self._judgments.labels(judge, dimension, verdict, caller)
         for route, method, success in routes:
@@ -304,6 +323,34 @@ class Telemetry(Struct, frozen=True):
             comparable=answer.comparable.ok,
             latency_ms=round(latency_ms, 3),
         )
+
+    def diagnosed(
+        self,
+        found: Sequence[Diagnosed],
+        *,
+        judge: str | None,
+        run: str | None,
+        caller: str,
+        request: Mapping[str, object],
+        latency_ms: float,
+    ) -> None:
+        """Count diagnosed answers, and the judgments made for them, and log them as `judged` does."""
+        for each in found:
+            if each.judged is not None and each.judged.judgment is not None:
+                self.metrics.judged(each.judged.judgment, caller=caller)
+            elif each.judged is not None and judge is not None:
+                self.metrics.not_judged(judge, caller=caller)
+            if each.diagnosis is not None:
+                self.metrics.diagnosed(each.diagnosis)
+        log = structlog.get_logger().info
+        shared = {**request, "run": run, "latency_ms": round(latency_ms, 3)}
+        if self._logs_each(len(found)):
+            for each in found:
+                log("evaluated", **{**_diagnosed_fields(each), **shared})
+        else:
+            failed = sum(each.diagnosis is None for each in found)
+            classes = Counts(each.diagnosis.diagnosis for each in found if each.diagnosis is not None)
+            log("evaluated", **shared, judge=judge, questions=len(found), failed=failed, diagnoses=dict(classes))
 
 
 def method_label(method: str) -> str:
@@ -413,6 +460,19 @@ def _outcome_fields(outcome: Outcome) -> dict[str, object]:
         "input_tokens": judgment.usage.input_tokens,
         "output_tokens": judgment.usage.output_tokens,
         "latency_ms": round(judgment.latency_ms, 3),
+    }
+
+
+def _diagnosed_fields(found: Diagnosed) -> dict[str, object]:
+    """Ids, verdicts, class and cause of one diagnosed answer; no text."""
+    sent, diagnosis = found.sent, found.diagnosis
+    judgment = None if diagnosis is None else diagnosis.judgment
+    retrieved = None if sent is None or sent.retrieved is None else sent.retrieved
+    return {
+        **_outcome_fields(Outcome(found.task, judgment, found.error)),
+        "retrieved": None if retrieved is None else [each if isinstance(each, str) else each.id for each in retrieved],
+        "diagnosis": None if diagnosis is None else diagnosis.diagnosis,
+        "cause": None if diagnosis is None or diagnosis.cause is None else diagnosis.cause.code,
     }
 
 

@@ -128,6 +128,8 @@ async def test_what_a_caller_makes_up_makes_no_series(client: httpx.AsyncClient)
         "/collections/{name}/evidence-mapping",
         "/judge",
         "/judge/batch",
+        "/diagnose",
+        "/diagnose/batch",
         "/judge/calibration",
         "/jobs/{job_id}",
         "/monitors",

@@ -70,6 +70,17 @@ async def test_the_answers_are_judged_into_another_run_beside_what_retrieval_fou
     assert verdicts == {"Q1": True, "Q2": False, "Q3": None}
 
 
+async def test_a_diagnosis_rests_on_the_old_verdicts_and_is_left_behind(stored: httpx.AsyncClient) -> None:
+    context = [{"id": "gold", "text": "Q1 lasts 72 hours."}]
+    item = {"question_id": "Q1", "answer": "Q1 lasts 72 hours.", "context": context, "judge": "rules"}
+    body = item | {"dataset": "three", "run": "main", "config": {"prompt": "v1"}}
+    (await stored.post("/diagnose", json=body)).raise_for_status()
+    await rejudge(stored)
+    first = [(await stored.get(f"/runs/{run}")).json()["records"][0] for run in ("main", "anew")]
+    assert first[0]["diagnosis"] is not None
+    assert first[1]["diagnosis"] is None
+
+
 async def test_both_runs_compare_equal(stored: httpx.AsyncClient) -> None:
     await rejudge(stored)
     gates = [{"metric": name, "max_regressions": 0} for name in ("hit_rate@1", "correct", "faithful")]

@@ -126,6 +126,16 @@ def test_usage_errors(
     assert said in capsys.readouterr().err
 
 
+def test_a_table_without_answers_is_named_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n")
+    assert main(["judge", str(path)]) == 3
+    said = (
+        f"befund: {path}, line 1: no column answer in the header, which is: a, b (nor response, actual_output, output)"
+    )
+    assert capsys.readouterr().err == f"{said}\n"
+
+
 def test_without_a_service_it_is_judged_here(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

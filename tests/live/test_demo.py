@@ -140,7 +140,7 @@ def test_the_commands_of_the_live_search_print_the_same_tables(live: str, tmp_pa
 
 
 def test_it_ends_with_top_3_against_top_5_and_leaves_the_page(printed: str) -> None:
-    part = printed.partition("5. Top 3 against top 5")[2].partition("What next")[0]
+    part = printed.partition("6. Top 3 against top 5")[2].partition("What next")[0]
     assert "demo at 5 against demo at 3\n  pass: 13 questions compared; of 3 gates 3 pass." in part
     rows = [" ".join(line.split()) for line in part.splitlines()]
     assert "hit_rate 0.692 0.769 +0.077 1.000 13 1 0" in rows
@@ -151,7 +151,7 @@ def test_it_ends_with_top_3_against_top_5_and_leaves_the_page(printed: str) -> N
 
 
 def test_the_command_that_compares_prints_the_same_metrics(printed: str) -> None:
-    part = printed.partition("5. Top 3 against top 5")[2]
+    part = printed.partition("6. Top 3 against top 5")[2]
     command = part.partition("without gates:\n\n")[2].partition("\n\n")[0]
     rows = [line.split()[1:] for line in part.splitlines() if line.startswith("  precision  ")]
     assert rows == [line.split()[1:] for line in shell(command).splitlines() if line.startswith("  precision  ")]
@@ -275,8 +275,39 @@ def test_a_service_that_does_not_start_is_one_clear_line(installed: Path) -> Non
 
 
 def test_the_command_that_judges_prints_the_same_tables(printed: str, tmp_path: Path) -> None:
-    part = printed.partition("4. Answers")[2].partition("5. Top 3")[0]
+    part = printed.partition("4. Answers")[2].partition("5. Diagnoses")[0]
     command = part.partition("The same by hand:\n\n")[2].partition("\n\n")[0]
     assert command.startswith("befund judge ")
     tables = part[part.index("25 answers: 25 judged by rules, 0 failed") : part.index("Wrong: ")].strip()
     assert tables in shell(command, BEFUND_DATA_DIR=str(tmp_path))
+
+
+def test_the_wrong_answers_are_diagnosed(printed: str) -> None:
+    part = printed.partition("5. Diagnoses")[2].partition("6. Top 3")[0]
+    assert "58 answers: 58 diagnosed, 0 failed" in part
+    assert "What to do, the most frequent cause first" in part
+    assert "Worst first" in part
+
+
+IN_A_FINALISER = """
+import os, signal, time
+from befund.cli.demo import _ended_by_exception
+
+class Finalised:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+with _ended_by_exception(signal.SIGINT):
+    try:
+        Finalised()
+        print("dropped", flush=True)
+        time.sleep(60)
+    finally:
+        print("cleaned up")
+"""
+
+
+def test_a_signal_that_falls_into_a_finaliser_is_heeded_all_the_same() -> None:
+    done = subprocess.run([sys.executable, "-c", IN_A_FINALISER], capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "dropped\ncleaned up\n", "")

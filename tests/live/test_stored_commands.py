@@ -50,7 +50,7 @@ def test_runs_are_listed_and_shown(url: str, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.splitlines()[2].split()[0] == "main"
     assert main(["runs", "show", "main", "--limit", "2"]) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == "Run main: 3 questions, 3 eligible for retrieval, 0 excluded"
+    assert lines[0] == "Run main: 3 questions, 3 eligible for retrieval"
     assert "  mrr   0.333   0.500   3" in lines
     assert "  Q1         2                c2, c1" in lines
     assert lines[-1] == "and 1 more question (--limit shows more)"

@@ -37,7 +37,7 @@ def test_help_works_without_the_server_extra() -> None:
 
 
 COMMANDS = ["", "retrieve-eval", "serve", "demo", "openapi", "config", "config check"]
-JUDGING = ["judge", "judge calibrate", "runs show"]
+JUDGING = ["judge", "judge calibrate", "runs show", "runs rejudge", "compare"]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *JUDGING])

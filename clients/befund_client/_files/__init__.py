@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from befund.contract import CalibrationItem, Dataset, Gate, Id, JudgeItem, RankingEntry
+from befund.contract import CalibrationItem, Dataset, DiagnoseItem, Gate, Id, JudgeItem, RankingEntry
 from befund_client._errors import FileError
 from befund_client._files import answers, beir, gates, json_files, tables, trec
 from befund_client._files.records import LONGEST_ID, QUESTION_ID, QUESTION_TEXT, checked_id, convert
@@ -20,6 +20,7 @@ __all__ = [
     "RankingsFormat",
     "read_answers",
     "read_calibration",
+    "read_cases",
     "read_config",
     "read_dataset",
     "read_gates",
@@ -33,6 +34,7 @@ RankingsFormat = Literal["json", "jsonl", "csv", "trec", "ranx", "flat"]
 Rankings = dict[str, list[str | RankingEntry]]
 FilePath = str | os.PathLike[str]
 T = TypeVar("T")
+A = TypeVar("A", JudgeItem, DiagnoseItem)
 
 DATASET_READERS: dict[str, Callable[[Source], Loaded[Dataset]]] = {
     "json": json_files.json_dataset,
@@ -117,8 +119,23 @@ def read_answers(path: FilePath) -> Loaded[list[JudgeItem]]:
     Raises:
         FileError: The file cannot be read as answers; it names the file, the line and what to do.
     """
+    return _read_answers(path, JudgeItem)
+
+
+def read_cases(path: FilePath) -> Loaded[list[DiagnoseItem]]:
+    """Read answers to be diagnosed: as `read_answers`, each with what a diagnosis looks at too.
+
+    That is `retrieved`, `evidence`, `relevant`, `evidence_mapping`, `collection`, `top_k`, `where` and `judgment`.
+
+    Raises:
+        FileError: As `read_answers`.
+    """
+    return _read_answers(path, DiagnoseItem)
+
+
+def _read_answers(path: FilePath, kind: type[A]) -> Loaded[list[A]]:
     source = open_source(path)
-    loaded = answers.answers_in(source, _records_format(source))
+    loaded = answers.answers_in(source, _records_format(source), kind)
     if not loaded.value:
         raise source.error("holds no answer")
     return loaded

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from befund.contract import CalibrationItem, HumanVerdicts, JudgeItem
+from befund.contract import CalibrationItem, DiagnoseItem, HumanVerdicts, JudgeItem
 from befund_client._files.json_files import json_lines
 from befund_client._files.records import Record, convert, first_of, note_unknown
 from befund_client._files.source import Loaded, Notes, Source, Spot, parsed, shown
@@ -21,17 +21,22 @@ ITEM_FIELDS = frozenset(JudgeItem.__struct_fields__)
 DIMENSIONS = HumanVerdicts.__struct_fields__
 LABELS = {name: (f"human_{name}", f"human.{name}", f"label_{name}") for name in DIMENSIONS}
 """Where a human verdict may stand beside `human`."""
-_KNOWN = ITEM_FIELDS.union(ANSWER, QUESTION, QUESTION_ID, CONTEXT, REFERENCE, ABOUT_GENERATION)
+OTHER_NAMES = frozenset({*ANSWER, *QUESTION, *QUESTION_ID, *CONTEXT, *REFERENCE, *ABOUT_GENERATION})
+_KNOWN = ITEM_FIELDS | OTHER_NAMES
 _KNOWN_LABELLED = _KNOWN.union({"human", "group"}, *LABELS.values())
 
 
-def answers_in(source: Source, format: str) -> Loaded[list[JudgeItem]]:
-    """Read answers: JSON (a list, or the items of a request), one a line, or one a row."""
+T = TypeVar("T", JudgeItem, DiagnoseItem)
+
+
+def answers_in(source: Source, format: str, kind: type[T]) -> Loaded[list[T]]:
+    """Read answers: JSON (one, a list, or the items of a request), one a line, or one a row."""
     notes = Notes()
+    names = frozenset(kind.__struct_fields__)
     items = []
     for record, spot in _records(source, format, notes):
-        note_unknown(record, _KNOWN, spot, notes)
-        items.append(convert(_fields(record, spot), JudgeItem, spot, "answer"))
+        note_unknown(record, names | OTHER_NAMES, spot, notes)
+        items.append(convert(_fields(record, spot, names), kind, spot, "answer"))
     return Loaded(items, format, notes.lines())
 
 
@@ -56,7 +61,7 @@ def labelled_in(source: Source, format: str) -> Loaded[list[CalibrationItem]]:
 
 def _records(source: Source, format: str, notes: Notes) -> Iterator[tuple[Record, Spot]]:
     if format == "csv":
-        return (_with_answer(record, spot) for record, spot in csv_records(source, notes, set(ANSWER)))
+        return (_with_answer(record, spot) for record, spot in csv_records(source, notes, ANSWER))
     return json_lines(source) if format == "jsonl" else _json_records(source)
 
 
@@ -69,6 +74,9 @@ def _json_records(source: Source) -> Iterator[tuple[Record, Spot]]:
     value, spot = source.json(source.text), Spot(source)
     if isinstance(value, dict) and "items" in value:
         value, spot = value["items"], spot.at("items")
+    elif isinstance(value, dict) and first_of(value, ANSWER) is not None:
+        yield value, spot
+        return
     if not isinstance(value, list):
         raise spot.error('holds no answers: give a list of {"question": ..., "answer": ...}, or one a line')
     for place, record in enumerate(value):
@@ -77,11 +85,11 @@ def _json_records(source: Source) -> Iterator[tuple[Record, Spot]]:
         yield record, spot.at(place)
 
 
-def _fields(record: Record, spot: Spot) -> dict[str, Any]:
-    """What of a record makes an item."""
-    fields: dict[str, Any] = {name: record[name] for name in ITEM_FIELDS if record.get(name) is not None}
-    for name, names in (("question", QUESTION), ("question_id", QUESTION_ID), ("context", CONTEXT)):
-        given = first_of(record, names)
+def _fields(record: Record, spot: Spot, names: frozenset[str] = ITEM_FIELDS) -> dict[str, Any]:
+    """What of a record makes an item with fields of these names."""
+    fields: dict[str, Any] = {name: record[name] for name in names if record.get(name) is not None}
+    for name, called in (("question", QUESTION), ("question_id", QUESTION_ID), ("context", CONTEXT)):
+        given = first_of(record, called)
         if given is not None:
             fields[name] = given
     answer = first_of(record, ANSWER)

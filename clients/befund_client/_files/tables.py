@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -48,7 +48,7 @@ class _Hit(msgspec.Struct, frozen=True):
 def csv_dataset(source: Source) -> Loaded[Dataset]:
     """Read a data set with one question a row."""
     notes = Notes()
-    rows = csv_records(source, notes, {*QUESTION_ID, *QUESTION_TEXT})
+    rows = csv_records(source, notes, (*QUESTION_ID, *QUESTION_TEXT))
     return Loaded(Dataset(questions=questions_from(rows, notes)), "csv", notes.lines())
 
 
@@ -57,14 +57,14 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
     notes = Notes()
     header = header_of(source)
     if not header & set(RANKED_ID) and header & set(RETRIEVED):
-        rows = csv_records(source, notes, {*QUESTION_ID, *QUESTION_TEXT})
+        rows = csv_records(source, notes, (*QUESTION_ID, *QUESTION_TEXT))
         return Loaded(rankings_from(rows, notes), "csv", notes.lines())
     if not header & set(RANKED_ID):
         raise source.error("no column chunk_id: rankings have the columns question_id, chunk_id, rank, score", 1)
     if "rank" not in header:
         notes.say("no column rank: the order of the rows is the rank order, whatever the scores")
     hits: dict[str, list[_Hit]] = {}
-    for row, spot in _rows(source, notes, set(QUESTION_ID)):
+    for row, spot in _rows(source, notes, QUESTION_ID):
         note_unknown(row, RANKING_COLUMNS, spot, notes)
         question = first_of(row, QUESTION_ID)
         if not question:
@@ -80,8 +80,8 @@ def csv_rankings(source: Source) -> Loaded[dict[str, list[Ranked]]]:
     )
 
 
-def csv_records(source: Source, notes: Notes, required: set[str]) -> Iterator[tuple[dict[str, object], Spot]]:
-    """The rows as records; one of the columns in `required` must be there."""
+def csv_records(source: Source, notes: Notes, required: Sequence[str]) -> Iterator[tuple[dict[str, object], Spot]]:
+    """The rows as records; one of the columns in `required` must be there, the first for choice."""
     return ((_record(row, spot), spot) for row, spot in _rows(source, notes, required))
 
 
@@ -94,7 +94,7 @@ def header_of(source: Source) -> set[str]:
         return set()
 
 
-def _rows(source: Source, notes: Notes, required: set[str]) -> Iterator[tuple[dict[str, str], Spot]]:
+def _rows(source: Source, notes: Notes, required: Sequence[str]) -> Iterator[tuple[dict[str, str], Spot]]:
     """The rows that hold anything, without their empty cells."""
     header: list[str] = []
     for cells, line in _cells(source):
@@ -140,12 +140,12 @@ def _first_line(data: bytes) -> bytes:
     return data.partition(b"\n")[0].partition(b"\r")[0]
 
 
-def _checked_header(header: list[str], required: set[str], spot: Spot) -> list[str]:
+def _checked_header(header: list[str], required: Sequence[str], spot: Spot) -> list[str]:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise spot.error(f"the column {twice!r} is there twice")
-    if not required & set(header):
-        first, *others = [name for name in dict.fromkeys((*QUESTION_ID, *QUESTION_TEXT)) if name in required]
+    if set(header).isdisjoint(required):
+        first, *others = required
         raise spot.error(f"no column {first} in the header, which is: {', '.join(header)} (nor {', '.join(others)})")
     return header
 

@@ -14,7 +14,7 @@ from befund.api.auth import needs
 from befund.api.problems import problem_specs
 from befund.api.schema import reads_unparsed
 from befund.api.workers import Workers
-from befund.contract import RunAnswer, RunImported, RunList
+from befund.contract import RunAnswer, RunImported, RunList, RunQuestion
 from befund.core.bundle import read_bundle
 from befund.core.errors import MalformedRequestError
 from befund.core.names import read_name
@@ -67,6 +67,20 @@ class RunController(Controller):
         """Summarise a run, and give its records in the order of the data set, by page; `limit=0` gives none."""
         compute = partial(workers.run, receive=request.receive)
         return await runs.get(name, limit=limit, cursor=cursor, compute=compute)
+
+    @get(
+        "/{name:str}/questions/{question:path}",
+        opt=needs("read"),
+        operation_id="get_run_question",
+        summary="What a run holds about one question",
+        response_description="The question, its ranking, judgment and diagnosis",
+        responses=problem_specs(400, 404, 503),
+    )
+    async def get_question(
+        self, request: Request[Any, Any, Any], name: FromPath[str], runs: NamedDependency[Runs]
+    ) -> RunQuestion:
+        """Give the question and all that was found for it. The id is percent-encoded: `a/b` is `a%2Fb`."""
+        return await runs.question(name, _question_id(request.scope["raw_path"]))
 
     @delete(
         "/{name:str}",

@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):  # closed by the caller: what is printed goes nowhere
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - stands for the stream until the end
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products of matrices run in threads of ours, side by side
     arguments = _parser().parse_args(_with_two_words_joined(sys.argv[1:] if argv is None else argv))
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:

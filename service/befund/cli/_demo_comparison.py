@@ -33,7 +33,7 @@ def show_comparison(url: str, report: Path, out: Console) -> None:
     from befund.terminal.comparison import report as table
 
     path = bundled(FILE) / FILE
-    out.print("5. Top 3 against top 5", style="bold")
+    out.print("6. Top 3 against top 5", style="bold")
     out.print(f"{WHAT}\n\nThe same by hand, without gates:\n")
     sides = {"--baseline": near(path), "--baseline-k": "3", "--candidate": near(path), "--candidate-k": "5"}
     out.print(wrapped([own_name(), "compare"], {"--dataset": near(path), **sides}) + "\n", soft_wrap=True)

@@ -22,6 +22,7 @@ from msgspec import Struct
 from befund.bundled import MissingDataError, bundled
 from befund.cli import FAILED, judge, retrieve_eval
 from befund.cli._demo_comparison import REPORT, show_comparison
+from befund.cli._demo_diagnoses import show_diagnoses
 from befund.cli._shown import near, own_name, wrapped
 from befund.terminal.text import literal
 from befund_client import BefundError, Client, read_answers, read_dataset
@@ -77,7 +78,7 @@ def register(subparsers: Any) -> None:
         "demo",
         help="start a service, measure runs, a live search and answers through it, compare two cutoffs",
         description="Start a service on a free port, measure two bundled runs and a live search through it, judge "
-        "recorded answers, compare two cutoffs, print the tables, leave a page with plots, stop it.",
+        "recorded answers, diagnose what is wrong, compare two cutoffs, leave a page with plots, stop it.",
     )
     parser.add_argument("--report", metavar="FILE", default=REPORT, help=f"where the page goes ({REPORT})")
     parser.set_defaults(run=demo)
@@ -97,6 +98,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 _show(demonstration, url, out)
             _show_live(url, out)
             _show_answers(url, out)
+            show_diagnoses(url, COLLECTION, out)
             show_comparison(url, Path(arguments.report), out)
     except (MissingDataError, ServiceError, BefundError) as error:
         print(f"befund: {literal(str(error))}", file=sys.stderr)
@@ -106,6 +108,7 @@ def demo(arguments: argparse.Namespace) -> int:
         (f"{own_name()} serve", f"a service of your own; browse {URL}/schema"),
         (f"{own_name()} retrieve-eval --help", "measure your own files: JSON, JSONL, CSV, TREC, BEIR, ranx"),
         (f"{own_name()} judge --help", "judge your own answers, by rules or by a model"),
+        (f"{own_name()} diagnose --help", "find out where your own answers went wrong"),
         (f"{own_name()} compare --init-gates", "gates for your CI: what a change must hold (docs/ci.md)"),
         (f"{own_name()} ingest --help", "your own documents into a collection, to be searched live"),
     ):
@@ -239,7 +242,7 @@ def _service() -> Iterator[str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("BEFUND_")}
     command = [sys.executable, "-m", "befund", "serve", "--port", "0"]
     with (
-        _ended_by_exception(signal.SIGTERM),
+        _ended_by_exception(signal.SIGINT, signal.SIGTERM),
         tempfile.TemporaryDirectory() as environ["BEFUND_DATA_DIR"],
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data,
@@ -279,14 +282,26 @@ def _stop(child: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
-def _ended_by_exception(number: signal.Signals) -> Iterator[None]:
-    """Let a signal that would end this process at once run what has to be done before."""
+def _ended_by_exception(*numbers: signal.Signals) -> Iterator[None]:
+    """Let signals that would end this process at once run what has to be done before.
+
+    Python drops an exception that falls into a finaliser: the signal is sent again then.
+    """
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         sys.exit(128 + number)
 
-    before = signal.signal(number, end)
+    def dropped(what: sys.UnraisableHookArgs) -> None:
+        if isinstance(what.exc_value, SystemExit):
+            threading.Timer(0.1, os.kill, (os.getpid(), int(str(what.exc_value)) - 128)).start()
+        else:
+            sys.__unraisablehook__(what)
+
+    before = [signal.signal(number, end) for number in numbers]
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     try:
         yield
     finally:
-        signal.signal(number, before)
+        sys.unraisablehook = hook
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

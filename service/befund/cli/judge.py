@@ -59,7 +59,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("answers", metavar="FILE", help="the answers")
     add_judging(parser)
-    parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="begin no answer that would cost more")
+    parser.add_argument("--max-cost", type=dollars, metavar="USD", help="begin no answer that would cost more")
     parser.add_argument("--canary", action="store_true", help="send an answer along whose verdicts are known")
     parser.add_argument("--run", dest="run_name", metavar="NAME", help="store the judgments under this name")
     parser.add_argument("--replace-run", action="store_true", help="begin that run anew if it differs")
@@ -203,14 +203,14 @@ async def with_stored_questions(
 
 
 @asynccontextmanager
-async def judging(arguments: argparse.Namespace, *, stores: bool) -> AsyncIterator[AsyncClient]:
-    """The service that is named, or one in this process; on a terminal, a sign that work goes on."""
+async def judging(arguments: argparse.Namespace, *, stores: bool, work: str = "judging") -> AsyncIterator[AsyncClient]:
+    """The service that is named, or one in this process; on a terminal, a sign that this work goes on."""
     from befund.here import service
 
     url = arguments.url or os.environ.get("BEFUND_URL")
     if not url:
-        print("befund: no service named (--url, BEFUND_URL): judging in this process", file=sys.stderr)
-    with _progress():
+        print(f"befund: no service named (--url, BEFUND_URL): {work} in this process", file=sys.stderr)
+    with _progress(work):
         async with service(url, stores=stores) as client:
             yield client
 
@@ -241,7 +241,8 @@ def _votes(text: str) -> int:
     return int(text)
 
 
-def _dollars(text: str) -> float:
+def dollars(text: str) -> float:
+    """Read an amount from the command line."""
     try:
         dollars = float(text)
     except ValueError:
@@ -251,12 +252,12 @@ def _dollars(text: str) -> float:
     return dollars
 
 
-def _progress() -> AbstractContextManager[Any]:
+def _progress(work: str) -> AbstractContextManager[Any]:
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
 
-    return Console(stderr=True).status("judging")
+    return Console(stderr=True).status(work)
 
 
 def _fail(error: object, code: int) -> int:

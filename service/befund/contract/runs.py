@@ -7,8 +7,9 @@ from msgspec import Meta
 
 from befund.contract.base import Id, Name, Request, Response
 from befund.contract.datasets import DatasetVersion
+from befund.contract.diagnosis import DiagnosisRecord
 from befund.contract.judging import Chunk, Generation, JudgeBatchResult, JudgeName, Judgment, Votes
-from befund.contract.questions import ExpectedBehavior
+from befund.contract.questions import ExpectedBehavior, Question
 from befund.contract.retrieval import Exclusion, RankingEntry
 from befund.contract.summary import RunSummary
 
@@ -50,6 +51,7 @@ class RunRecord(Response, frozen=True, kw_only=True):
     question_hash: str
     retrieval: RetrievalRecord | None = None
     judgment: "JudgmentRecord | None" = None
+    diagnosis: DiagnosisRecord | None = None
 
 
 class RunDataset(Response, frozen=True, kw_only=True):
@@ -157,3 +159,11 @@ class JudgmentRecord(Response, frozen=True, kw_only=True):
     context: list[Chunk] | None
     expected_behavior: ExpectedBehavior | None
     generation: Generation | None = None
+
+
+class RunQuestion(RunRecord, frozen=True, kw_only=True):
+    """Answer of GET /runs/{name}/questions/{id}: what the run holds about one question, and the question."""
+
+    name: str
+    dataset: RunDataset
+    question: Question

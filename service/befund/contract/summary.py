@@ -14,8 +14,8 @@ class RunSummary(Response, frozen=True, kw_only=True):
         correct_by_faithful: Questions that are correct and faithful (`tt`), correct and not faithful (`tf`), ...
         behavior: Expected behaviour, then observed behaviour, to questions.
         metrics: Means of the retrieval metrics; `unscored` are eligible questions without the metric.
-        diagnoses: Questions by diagnosis.
-        causes: Questions by cause.
+        diagnoses: By diagnosis a `DiagnosedGroup`, those that went wrong first.
+        causes: By cause the same, the most frequent first, each with what to do about it.
         usage: What judging used.
         corrected: The first, second and last rate corrected for the judge's error, (p + spec − 1) / (sens + spec − 1),
             where all who judged have a stored calibration; the interval counts in how sure rate, sensitivity and

@@ -6,16 +6,16 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from befund.contract import Content, JudgmentRecord, Name, RetrievalRecord
+from befund.contract import Content, DiagnosisRecord, JudgmentRecord, Name, RetrievalRecord
 from befund.core.bundle_check import contradiction
 from befund.core.datasets import Edition, KeptQuestion, edition_of, version_hash
 from befund.core.errors import BefundError, ContradictionError
 from befund.core.retrieval.content import total_hash
 from befund.core.retrieval.envelope import LazyDataset
-from befund.core.runs import JUDGMENT, LARGEST_CONFIG, RETRIEVAL, Identity, Record, Run
+from befund.core.runs import DIAGNOSIS, JUDGMENT, LARGEST_CONFIG, RETRIEVAL, Identity, Record, Run
 
 FORMAT = 1
-_KINDS: dict[str, type[Any]] = {RETRIEVAL: RetrievalRecord, JUDGMENT: JudgmentRecord}
+_KINDS: dict[str, type[Any]] = {RETRIEVAL: RetrievalRecord, JUDGMENT: JudgmentRecord, DIAGNOSIS: DiagnosisRecord}
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2970, 1, 1, tzinfo=UTC)
 """Between these a run may have been created."""
 

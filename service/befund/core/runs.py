@@ -13,6 +13,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from befund.contract import Estimate, Exclusion, JudgeCalibration, RunSummary
 from befund.core.datasets import StoredVersion
+from befund.core.diagnosis.tally import DiagnosedTally
 from befund.core.errors import ConflictError
 from befund.core.judged_tally import JudgedTally
 from befund.core.metrics import Metric, metric_named
@@ -35,6 +36,7 @@ KNOWN_KEYS = (
 
 RETRIEVAL = "retrieval"
 JUDGMENT = "judgment"
+DIAGNOSIS = "diagnosis"
 """The parts of the service that write to runs, as records name them."""
 
 LARGEST_CONFIG = 256 * 1024
@@ -222,6 +224,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.judged = JudgedTally()
+        self.diagnosed = DiagnosedTally()
         self._decoder = msgspec.json.Decoder(_Scored)
         self._columns: dict[str, array[float]] = {}
         self._eligible = 0
@@ -257,8 +260,8 @@ class Tally:
             correct_by_faithful=self.judged.correct_by_faithful,
             behavior=self.judged.behavior,
             metrics=estimates(values, confidence=CONFIDENCE, seed=SEED),
-            diagnoses={},
-            causes={},
+            diagnoses=self.diagnosed.diagnoses(),
+            causes=self.diagnosed.causes(),
             usage=self.judged.usage(),
             timings=self.judged.timings(),
             corrected=self.judged.corrected(calibrations or {}, CONFIDENCE),

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from befund.contract import RunAnswer, RunDataset, RunListing, RunRecord, StoredDataset
+from befund.terminal.diagnoses import groups_report
 from befund.terminal.rates import judged_sections
 from befund.terminal.retrieval import metrics_section, plain_table, section
 from befund.terminal.text import counted, listed, moment, short_id, shortened
@@ -60,12 +61,13 @@ def run_report(run: RunAnswer, *, width: int) -> Iterator[RenderableType]:
     title = f"Run {short_id(run.name)}: {counted(run.questions, 'question')}"
     if run.metrics:
         eligible = max(estimate.attempted for estimate in run.metrics.values())
-        title += f", {eligible:,} eligible for retrieval, {run.questions - eligible:,} excluded"
+        title += f", {eligible:,} eligible for retrieval"
     yield section(title, about)
     has_intervals = any(estimate.ci for estimate in run.metrics.values())
     note = "Below each value its 95 % interval, from ten questions on." if has_intervals else ""
     yield from metrics_section(run.metrics, width, level=run.measured.get("level", "chunk"), note=note)
     yield from judged_sections(run)
+    yield from groups_report(run.diagnoses, run.causes)
     if run.records:
         yield section("Questions", _records_table(run.records))
     if run.next is not None:

@@ -17,6 +17,7 @@ from befund.contract import (
     RunSummary,
     Usage,
 )
+from befund.core.diagnosis.tally import DiagnosedTally
 from befund.core.empty import says_nothing
 from befund.core.errors import BefundError, ContradictionError, JudgeError
 from befund.core.judge_tasks import Outcome, Task, judgment_of
@@ -244,6 +245,11 @@ class BatchTally:
         self._tally = Tally()
         self._answers = 0
         self._calibrations: dict[str, dict[str, JudgeCalibration]] = {}
+
+    @property
+    def diagnosed(self) -> DiagnosedTally:
+        """Their diagnoses, where they were diagnosed too."""
+        return self._tally.diagnosed
 
     def add(self, outcome: Outcome) -> None:
         """Take in what came of one answer."""

@@ -1,6 +1,7 @@
 """Where judgments are kept: in the run that a request names, or in its monitor."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
@@ -8,6 +9,7 @@ from befund.contract import Content
 from befund.core.errors import ConflictError
 from befund.core.judge_tasks import Outcome, record_of
 from befund.core.monitors import Entry, entry_of
+from befund.core.runs import Record
 from befund.ports import Answered, RunWrite, Store
 from befund.usecases.judge_lookup import Answers, identity_of
 from befund.usecases.repetition import answered_with, refuse_answered_meanwhile
@@ -44,14 +46,35 @@ class Keeping(Struct, frozen=True):
             ConflictError: The run was measured with something else.
             AlreadyAnswered: The same request was answered meanwhile.
         """
-        answered = answered_with(repeats, answer) if answer else None
+        if answers.options.monitor is None:
+            await self.write(answers, self._records(outcomes), answer=answer, repeats=repeats)
+        elif entries := self._entries(answers, outcomes, key_of):
+            answered = answered_with(repeats, answer) if answer else None
+            async with self._once(repeats):
+                await self.store.monitors.append(answers.options.monitor, entries, answered=answered)
+
+    async def write(
+        self, answers: Answers, records: Iterable[Record], *, answer: bytes = b"", repeats: Answered | None = None
+    ) -> None:
+        """Write records to the run that a request names, if it names one and there are any; raises as `keep`."""
+        every = list(records) if answers.options.run is not None else []
+        if not every or answers.options.run is None or answers.selection is None:
+            return
+        write = RunWrite(
+            name=answers.options.run,
+            identity=identity_of(answers, answers.selection.version),
+            dataset_name=answers.dataset_name,
+            edition=None,
+            records=[every],
+            replace=answers.options.replace_run,
+        )
+        async with self._once(repeats):
+            await self.store.write_run(write, answered=answered_with(repeats, answer) if answer else None)
+
+    @asynccontextmanager
+    async def _once(self, repeats: Answered | None) -> AsyncIterator[None]:
         try:
-            if answers.options.monitor is not None:
-                entries = self._entries(answers, outcomes, key_of)
-                if entries:
-                    await self.store.monitors.append(answers.options.monitor, entries, answered=answered)
-            elif write := self._write(answers, outcomes):
-                await self.store.write_run(write, answered=answered)
+            yield
         except ConflictError as error:
             if error.code == "answered-meanwhile":
                 await refuse_answered_meanwhile(self.store, repeats)
@@ -70,22 +93,7 @@ class Keeping(Struct, frozen=True):
         )
         return [entry for entry in made if entry is not None]
 
-    def _write(self, answers: Answers, outcomes: Sequence[Outcome]) -> RunWrite | None:
-        """All that is written to the run; None where there is none, or nothing for it."""
-        if answers.options.run is None or answers.selection is None:
-            return None
-        records = [
-            record_of(outcome.task, outcome.judgment, content=self.content)
-            for outcome in outcomes
-            if outcome.task is not None and outcome.judgment is not None
-        ]
-        if not records:
-            return None
-        return RunWrite(
-            name=answers.options.run,
-            identity=identity_of(answers, answers.selection.version),
-            dataset_name=answers.dataset_name,
-            edition=None,
-            records=[records],
-            replace=answers.options.replace_run,
-        )
+    def _records(self, outcomes: Sequence[Outcome]) -> Iterator[Record]:
+        for outcome in outcomes:
+            if outcome.task is not None and outcome.judgment is not None and outcome.task.place is not None:
+                yield record_of(outcome.task, outcome.judgment, content=self.content)

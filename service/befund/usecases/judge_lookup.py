@@ -41,6 +41,7 @@ class Answers(Struct, frozen=True):
         selection: The questions; None where no data set is meant.
         dataset_name: What the data set is called; None where only its run names it.
         calibrations: How judges agree with people, by fingerprint, of those that were calibrated.
+        part: The part of the service that asks, as runs name it.
     """
 
     options: JudgeOptions
@@ -48,6 +49,7 @@ class Answers(Struct, frozen=True):
     selection: Selection | None
     dataset_name: str | None
     calibrations: Mapping[str, dict[str, JudgeCalibration]]
+    part: str = JUDGMENT
 
     @property
     def concurrency(self) -> int:
@@ -121,13 +123,16 @@ class Lookup(Struct, frozen=True):
         answers = await self.answers(options, list(dict.fromkeys(ids)), also=dict.fromkeys(named))
         return answers, tasks_of(read, answers, first=first, seen=seen)
 
-    async def answers(self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = ()) -> Answers:
+    async def answers(
+        self, options: JudgeOptions, question_ids: Sequence[str], *, also: Iterable[str] = (), part: str = JUDGMENT
+    ) -> Answers:
         """Look up what a request names.
 
         Args:
             options: How is judged.
             question_ids: The questions it names.
             also: Judges it names beside that of the options.
+            part: The part of the service that asks, as runs name it.
 
         Raises:
             ContradictionError, NotFoundError, ConflictError, DependencyError: About what all answers have in common.
@@ -137,11 +142,11 @@ class Lookup(Struct, frozen=True):
         calibrated = await self.store.calibrations([judge.fingerprint for judge in judges.values()])
         if options.dataset is not None:
             selection = await self.store.selection(options.dataset, question_ids)
-            answers = Answers(options, judges, selection, options.dataset.partition("@")[0], calibrated)
+            answers = Answers(options, judges, selection, options.dataset.partition("@")[0], calibrated, part)
         elif options.run is not None:
-            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None, calibrated)
+            answers = Answers(options, judges, await self._of_run(options.run, question_ids), None, calibrated, part)
         else:
-            answers = Answers(options, judges, None, None, calibrated)
+            answers = Answers(options, judges, None, None, calibrated, part)
         if answers.selection is not None:
             await self._refuse_other_run(answers, answers.selection.version)
         return answers
@@ -182,7 +187,7 @@ def identity_of(answers: Answers, version: Version) -> Identity:
         config=config,
         measured={},
         judges={judge.name: judge.fingerprint for judge in answers.judges.values()},
-        said={JUDGMENT: list(config)},
+        said={answers.part: list(config)},
     )
 
 

@@ -10,7 +10,7 @@ from befund.core.errors import ConflictError, ContradictionError
 from befund.core.judge_batch import AT_ONCE
 from befund.core.judge_tasks import Outcome, record_of
 from befund.core.names import read_name
-from befund.core.runs import JUDGMENT, Record, Run
+from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run
 from befund.ports import RunWrite
 from befund.usecases.budget import Budget
 from befund.usecases.judge import Judging
@@ -91,13 +91,17 @@ class Rejudging(Struct, frozen=True):
         self, run: Run, records: Sequence[Record], outcomes: Sequence[Outcome], request: RejudgeRequest
     ) -> RunWrite:
         judge = self.judging.judges.named(request.judge)
-        written = [record for record in records if record.part != JUDGMENT]
+        written = [record for record in records if record.part == RETRIEVAL]  # a diagnosis rests on the old verdicts
         written += [
             record_of(outcome.task, outcome.judgment, content=self.judging.content)
             for outcome in outcomes
             if outcome.task is not None and outcome.judgment is not None
         ]
-        identity = msgspec.structs.replace(run.identity, judges={judge.name: judge.fingerprint})
+        identity = msgspec.structs.replace(
+            run.identity,
+            judges={judge.name: judge.fingerprint},
+            said={part: keys for part, keys in run.identity.said.items() if part in (RETRIEVAL, JUDGMENT)},
+        )
         return RunWrite(
             name=request.run,
             identity=identity,

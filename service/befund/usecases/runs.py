@@ -12,20 +12,23 @@ from msgspec import Raw, Struct
 
 from befund.contract import (
     Content,
+    DiagnosisRecord,
     JudgmentRecord,
+    Question,
     RetrievalRecord,
     RunAnswer,
     RunDataset,
     RunImported,
     RunList,
     RunListing,
+    RunQuestion,
     RunRecord,
     RunSummary,
 )
 from befund.core.bundle import Bundle, bundle_head, question_line, record_line
 from befund.core.errors import DependencyError, MalformedRequestError, NotFoundError
 from befund.core.names import read_name
-from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run, Tally
+from befund.core.runs import DIAGNOSIS, JUDGMENT, RETRIEVAL, Record, Run, Tally
 from befund.ports import RunWrite, Store
 from befund.usecases.datasets import described
 
@@ -37,12 +40,20 @@ READINGS = 5
 """How often a run is read that is begun anew while it is read."""
 
 _JUDGMENT = msgspec.json.Decoder(JudgmentRecord)
+_DIAGNOSIS = msgspec.json.Decoder(DiagnosisRecord)
 _CURSOR = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 _POSITION = re.compile(r"[0-9]{1,9}")
 
 T = TypeVar("T")
 Compute = Callable[[Callable[[], T]], Awaitable[T]]
 """Runs off the event loop what takes time."""
+
+
+class _NothingHeldError(Exception):
+    """A run holds nothing about a question; reading it again would not change that."""
+
+    def __init__(self, run: str, question_id: str) -> None:
+        super().__init__(f"Run {run!r} holds nothing about question {question_id!r}. Check the id.")
 
 
 class Runs(Struct, frozen=True):
@@ -73,6 +84,8 @@ class Runs(Struct, frozen=True):
                 tally.add(record.json)
             elif record.part == JUDGMENT:
                 tally.judged.add_stored(record.json)
+            elif record.part == DIAGNOSIS:
+                tally.diagnosed.add_stored(record.json, record.question_id)
         calibrations = await self.store.calibrations(tally.judged.judges)
         summary = await compute(lambda: tally.summary(run.questions, calibrations))
         records = await self.store.records(run, after=after, limit=limit + 1) if limit else []
@@ -98,6 +111,33 @@ class Runs(Struct, frozen=True):
             return run, [record async for record in self._records(run)]
 
         return await self._whole(read_name(name), read)
+
+    async def question(self, name: str, question_id: str) -> RunQuestion:
+        """What a run holds about one question.
+
+        Raises:
+            NotFoundError: There is no such run, or it holds nothing about it.
+        """
+
+        async def read(run: Run) -> RunQuestion:
+            selection = await self.store.selection_of_version(run.dataset.version.hash, [question_id])
+            place = selection.questions.get(question_id)
+            records = [] if place is None else await self.store.records(run, after=place.position - 1, limit=1)
+            own = [record for record in records if record.question_id == question_id]
+            if place is None or not own:
+                raise _NothingHeldError(run.name, question_id)
+            record = _record(own)
+            return RunQuestion(
+                **{name: getattr(record, name) for name in RunRecord.__struct_fields__},
+                name=run.name,
+                dataset=_dataset(run),
+                question=cast(Question, Raw(place.question.json)),  # sent as it is stored
+            )
+
+        try:
+            return await self._whole(read_name(name), read)
+        except _NothingHeldError as error:
+            raise NotFoundError("unknown-question", str(error)) from error
 
     async def delete(self, name: str) -> None:
         """Delete a run with all of its records."""
@@ -186,6 +226,7 @@ def _record(parts: list[Record]) -> RunRecord:
         question_hash=parts[0].question_hash,
         retrieval=cast(RetrievalRecord, Raw(found[RETRIEVAL])) if RETRIEVAL in found else None,  # sent as it is stored
         judgment=_JUDGMENT.decode(found[JUDGMENT]) if JUDGMENT in found else None,
+        diagnosis=_DIAGNOSIS.decode(found[DIAGNOSIS]) if DIAGNOSIS in found else None,
     )
 
 

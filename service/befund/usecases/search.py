@@ -154,7 +154,7 @@ async def search(wanted: WantedSearch, parts: SearchParts, *, clock: Clock) -> F
     began = clock()
     collection = await parts.index.collection(name)
     looked_up = clock() - began
-    embedder = await _embedder_for(collection, parts.embedder, asked=retrieval.embedder)
+    embedder = await embedder_for(collection, parts.embedder, asked=retrieval.embedder)
     _refuse_too_many(len(wanted.questions), min(retrieval.top_k, collection.count))
     asked = [question.question for question, _ in wanted.questions]
     (vectors, embed_ms), (held, held_ms) = await asyncio.gather(
@@ -269,12 +269,26 @@ def _ids_of(hits: list[list[Hit]], quotes: list[MappedQuote]) -> tuple[list[list
     return ids, list(dict.fromkeys(chain.from_iterable(chain(ids, mapped))))
 
 
-async def _embedder_for(collection: Collection, embedder: Embedder, *, asked: str) -> EmbedderIdentity:
-    """What embeds the questions, if the collection can be searched with it."""
+async def embedder_for(
+    collection: Collection, embedder: Embedder, *, asked: str, at: str = "/retrieval/embedder"
+) -> EmbedderIdentity:
+    """What embeds the questions, if the collection can be searched with it.
+
+    Args:
+        collection: The collection.
+        embedder: The embedder there is.
+        asked: The one that the request names.
+        at: Where the request does so.
+
+    Raises:
+        ContradictionError: There is no such embedder.
+        ConflictError: The collection was made by another embedder, or its vectors have another length.
+        DependencyError: The embedder is down.
+    """
     identity = await embedder.identity()
     if asked not in (DEFAULT_EMBEDDER, identity.name):
         raise ContradictionError.at(
-            "/retrieval/embedder",
+            at,
             "unknown-embedder",
             f"There is no embedder {asked!r} here. There is {identity.name!r}, also named {DEFAULT_EMBEDDER!r}.",
         )

@@ -2,5 +2,6 @@
 
 from befund.adapters.chroma.connection import EmbeddedChroma, ServedChroma
 from befund.adapters.chroma.index import ChromaIndex
+from befund.adapters.chroma.probe import ChromaProbe
 
-__all__ = ["ChromaIndex", "EmbeddedChroma", "ServedChroma"]
+__all__ = ["ChromaIndex", "ChromaProbe", "EmbeddedChroma", "ServedChroma"]

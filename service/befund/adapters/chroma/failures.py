@@ -1,9 +1,13 @@
 """Chroma's errors in our words."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from befund.core.errors import BefundError, ContradictionError, DependencyError, NotFoundError
+
+_TOO_LARGE = re.compile(r"Expression tree is too large|too many SQL variables")
 
 
 @contextmanager
@@ -55,13 +59,36 @@ def damaged(name: str) -> DependencyError:
 
 def bad_filter(complaint: str) -> ContradictionError:
     """A filter that Chroma cannot read; the place is within the search."""
-    what = complaint.removesuffix(" in query.").removesuffix(".").replace("Expected", "expected", 1)
+    what = (
+        complaint.removesuffix(" in query.")
+        .removesuffix(" in get.")
+        .removesuffix(".")
+        .replace("Expected", "expected", 1)
+    )
     return ContradictionError.at(
         "/where",
         "bad-filter",
         f'The filter cannot be used: {what}. Write {{"field": value}}, {{"field": {{"$gte": 1}}}} or '
         '{"$and": [..., ...]}; operators are $eq $ne $gt $gte $lt $lte $in $nin $contains $not_contains $and $or.',
     )
+
+
+@contextmanager
+def filter_translated(where: Mapping[str, Any] | None) -> Iterator[None]:
+    """Say of a failure that the filter is what cannot be read, where it is."""
+    try:
+        yield
+    except DependencyError as error:
+        cause = error.__cause__
+        if not where or cause is None:
+            raise
+        from chromadb.errors import InternalError, InvalidArgumentError
+
+        if isinstance(cause, ValueError | InvalidArgumentError):
+            raise bad_filter(str(cause)) from cause
+        if isinstance(cause, InternalError) and _TOO_LARGE.search(str(cause)):
+            raise bad_filter("expected fewer conditions and values") from cause
+        raise
 
 
 def failed(name: str | None, error: Exception) -> DependencyError:

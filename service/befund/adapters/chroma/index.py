@@ -8,7 +8,14 @@ import numpy as np
 
 from befund.adapters.chroma import filters, record
 from befund.adapters.chroma.connection import Connection
-from befund.adapters.chroma.failures import bad_filter, bad_name, damaged, translated, unknown_collection
+from befund.adapters.chroma.failures import (
+    bad_filter,
+    bad_name,
+    damaged,
+    filter_translated,
+    translated,
+    unknown_collection,
+)
 from befund.core.errors import ConflictError, ContradictionError, DependencyError
 from befund.ports import Collection, EmbedderIdentity, Hit, IndexedChunk, Vectors
 
@@ -21,7 +28,6 @@ HITS_AT_ONCE = 20_000
 """What one call brings is taken apart on the event loop."""
 _COLLECTIONS_A_PAGE = 100
 _SAMPLES = 8
-_TOO_LARGE = re.compile(r"Expression tree is too large|too many SQL variables")
 
 
 class ChromaIndex:
@@ -75,7 +81,7 @@ class ChromaIndex:
         most = max(1, min(top_k, count))
         at_once = max(1, min(QUERIES_AT_ONCE, HITS_AT_ONCE // most))
         hits: list[list[Hit]] = []
-        for part in _parts(vectors, at_once):
+        for part in parts(vectors, at_once):
             answer = await self._query(found, part, most, dict(where) if where else None)
             for ids, distances in zip(answer["ids"], answer["distances"], strict=True):
                 hits.append([Hit(*pair) for pair in zip(ids, distances, strict=True)])
@@ -85,7 +91,7 @@ class ChromaIndex:
         """Which of these chunks the collection holds."""
         found = await self._sound_one(name)
         held: set[str] = set()
-        for part in _parts(list(dict.fromkeys(ids)), PAGE):
+        for part in parts(list(dict.fromkeys(ids)), PAGE):
             answer = await self._of(found, "get", ids=part, include=[])
             held.update(answer["ids"])
         return frozenset(held)
@@ -96,9 +102,9 @@ class ChromaIndex:
         if ids is None:
             return [chunk async for chunk in self._every_chunk(found, texts=texts)]
         chunks: dict[str, IndexedChunk] = {}
-        for part in _parts(list(dict.fromkeys(ids)), PAGE):
+        for part in parts(list(dict.fromkeys(ids)), PAGE):
             answer = await self._of(found, "get", ids=part, include=_included(texts))
-            chunks.update((chunk.id, chunk) for chunk in _chunks_of(answer))
+            chunks.update((chunk.id, chunk) for chunk in chunks_of(answer))
         return [chunks[id_] for id_ in ids if id_ in chunks]
 
     async def create(
@@ -149,13 +155,13 @@ class ChromaIndex:
         if any(record.ROLES in chunk.metadata for chunk in chunks) and not _record_of(found).uses_roles:
             await self._note(found, **{record.USES_ROLES: True})
         at_once = self._connection.written_at_once
-        for part, of_part in zip(_parts(chunks, at_once), _parts(vectors, at_once), strict=True):
+        for part, of_part in zip(parts(chunks, at_once), parts(vectors, at_once), strict=True):
             await self._upsert(found, part, of_part)
 
     async def delete(self, name: str, ids: Sequence[str]) -> None:
         """Take chunks out."""
         found = await self._sound_one(name)
-        for part in _parts(list(dict.fromkeys(ids)), PAGE):
+        for part in parts(list(dict.fromkeys(ids)), PAGE):
             await self._of(found, "delete", ids=part)
 
     async def describe(self, name: str, *, chunking: str, corpus: str | None) -> None:
@@ -258,25 +264,17 @@ class ChromaIndex:
         offset = 0
         while True:
             answer = await self._of(found, "get", limit=PAGE, offset=offset, include=include)
-            for chunk in _chunks_of(answer):
+            for chunk in chunks_of(answer):
                 yield chunk
             offset += PAGE
             if len(answer["ids"]) < PAGE:
                 return
 
     async def _query(self, found: Any, vectors: Vectors, top_k: int, where: dict[str, Any] | None) -> Any:
-        from chromadb.errors import InternalError, InvalidArgumentError
-
-        try:
+        with filter_translated(where):
             return await self._of(
                 found, "query", query_embeddings=vectors, n_results=top_k, where=where, include=["distances"]
             )
-        except DependencyError as error:
-            if where and isinstance(error.__cause__, ValueError | InvalidArgumentError):
-                raise bad_filter(str(error.__cause__)) from error.__cause__
-            if where and isinstance(error.__cause__, InternalError) and _TOO_LARGE.search(str(error.__cause__)):
-                raise bad_filter("expected fewer conditions and values") from error.__cause__
-            raise
 
     async def _upsert(self, found: Any, chunks: Sequence[IndexedChunk], vectors: Vectors) -> None:
         ids = [chunk.id for chunk in chunks]
@@ -319,12 +317,14 @@ def _record_of(found: Any) -> record.Record:
     return record.read_record(found.metadata)
 
 
-def _chunks_of(answer: Any) -> Iterator[IndexedChunk]:
+def chunks_of(answer: Any) -> Iterator[IndexedChunk]:
+    """The chunks of an answer that includes their metadata."""
     texts = answer["documents"] or [None] * len(answer["ids"])
     for id_, text, metadata in zip(answer["ids"], texts, answer["metadatas"], strict=True):
         yield IndexedChunk(id_, text or None, metadata or {})
 
 
-def _parts(whole: Any, size: int) -> Iterator[Any]:
+def parts(whole: Any, size: int) -> Iterator[Any]:
+    """Cut a list or an array into parts of at most this size."""
     for start in range(0, len(whole), size):
         yield whole[start : start + size]

@@ -1,0 +1,323 @@
+"""Diagnose answers: judge them where they are not judged, look for their evidence, say where it was lost."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from befund.contract import (
+    DiagnoseBatchOptions,
+    DiagnoseItem,
+    DiagnoseRequest,
+    Diagnosis,
+    JudgeOptions,
+    Judgment,
+    RunSummary,
+)
+from befund.core.decoding import decode
+from befund.core.diagnosis.cases import Case, Diagnosed, case_of, record_of, with_options
+from befund.core.diagnosis.diagnose import Examined, diagnose
+from befund.core.diagnosis.generation import Said
+from befund.core.diagnosis.trace import Trace
+from befund.core.errors import BefundError, ContradictionError
+from befund.core.judge_tasks import Outcome, leaks
+from befund.core.judge_tasks import record_of as judgment_record_of
+from befund.core.repeated import refuse_repeated_fields
+from befund.core.runs import DIAGNOSIS, Record
+from befund.core.together import together
+from befund.ports import Answered, FactReader, Metadata
+from befund.usecases.budget import Budget
+from befund.usecases.judge import BatchTally, Judging
+from befund.usecases.judge_lookup import Answers
+from befund.usecases.probing import IndexParts, Probe, probe_collection
+from befund.usecases.reading import read_echoes, read_evidence
+from befund.usecases.repetition import Caller, request_hash, unanswered
+
+EXAMINED_AT_ONCE = 4
+_ITEM = msgspec.json.Decoder(DiagnoseItem)
+_MAPPING = msgspec.json.Decoder(dict[str, list[str]])
+
+
+class DiagnosedTogether(Struct, frozen=True):
+    """Answers diagnosed together, in the order in which they were sent, and their figures."""
+
+    found: list[Diagnosed]
+    summary: RunSummary
+
+
+class _Work(Struct):
+    """One answer on its way."""
+
+    answers: Answers | None = None
+    case: Case | None = None
+    traces: Mapping[str, Trace] | None = None
+    about: Mapping[str, Metadata] = {}
+    judged: Outcome | None = None
+    diagnosis: Diagnosis | None = None
+    error: BefundError | None = None
+
+    @property
+    def judgment(self) -> Judgment | None:
+        given = self.case.sent.judgment if self.case is not None else None
+        return given or (self.judged.judgment if self.judged is not None else None)
+
+    @property
+    def found(self) -> Diagnosed:
+        task, sent = (None, None) if self.case is None else (self.case.task, self.case.sent)
+        return Diagnosed(task, sent, self.diagnosis, self.judged, self.error)
+
+
+class Diagnosing(Struct, frozen=True):
+    """Diagnoses answers.
+
+    Attributes:
+        judging: Judges what is not judged yet; knows data sets and runs.
+        parts: What looks into collections.
+        reader: Reads texts for facts.
+    """
+
+    judging: Judging
+    parts: IndexParts
+    reader: FactReader
+
+    async def one(self, request: DiagnoseRequest, caller: Caller) -> Diagnosed:
+        """Answer POST /diagnose.
+
+        Raises:
+            ContradictionError: The request contradicts itself or says too little.
+            NotFoundError: It names a data set or a collection that does not exist.
+            ConflictError: The run it is to be kept under differs, or another embedder made the collection.
+            JudgeError: There is no verdict.
+            DependencyError: Store, index or embedder do not answer.
+            AlreadyAnswered: It was carried out before.
+        """
+        names = (name for name in DiagnoseBatchOptions.__struct_fields__ if hasattr(request, name))
+        given = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
+        options = DiagnoseBatchOptions(**given)
+        repeats = await self._unanswered(options, caller, request_hash("/diagnose", msgspec.json.encode(request)))
+        (work,) = await self._all([request], options)
+        if work.error is not None:
+            raise work.error
+        await self._keep([work], options, msgspec.json.encode(work.diagnosis), repeats)
+        return work.found
+
+    async def many(
+        self,
+        items: Sequence[Raw],
+        options: DiagnoseBatchOptions,
+        caller: Caller,
+        *,
+        encode: Callable[[DiagnosedTogether], bytes],
+    ) -> DiagnosedTogether:
+        """Diagnose many answers, each collection being looked into once. One that fails, fails alone.
+
+        Raises:
+            ContradictionError, NotFoundError, ConflictError, DependencyError: As `one`, about what all have in common.
+            AlreadyAnswered: It was carried out before.
+        """
+        asked = request_hash("/diagnose/batch", msgspec.json.encode(options), *items)
+        repeats = await self._unanswered(options, caller, asked)
+        if options.collection is not None:
+            await self.parts.index.collection(options.collection)
+        works = await self._all([_read(raw) for raw in items], options)
+        for place, work in enumerate(works):
+            if work.error is not None:
+                work.error.move_below(f"/items/{place}")
+        together_ = DiagnosedTogether([work.found for work in works], _summary(works))
+        await self._keep(works, options, encode(together_), repeats)
+        return together_
+
+    async def _unanswered(self, options: DiagnoseBatchOptions, caller: Caller, request: str) -> Answered | None:
+        return None if options.run is None else await unanswered(self.judging.store, caller, request)
+
+    async def _all(self, read: Sequence[DiagnoseItem | BefundError], options: DiagnoseBatchOptions) -> list[_Work]:
+        works = [_Work(error=each if isinstance(each, BefundError) else None) for each in read]
+        items = [(work, each) for work, each in zip(works, read, strict=True) if isinstance(each, DiagnoseItem)]
+        await self._look_up(items, options)
+        await self._probe([work for work in works if work.error is None])
+        await self._judge([work for work in works if work.error is None], Budget(options.max_cost_usd))
+        waiting = iter([work for work in works if work.error is None])
+
+        async def examine() -> None:
+            for work in waiting:
+                await self._examine(work)
+
+        await together(examine() for _ in range(EXAMINED_AT_ONCE))
+        return works
+
+    async def _look_up(self, items: Sequence[tuple[_Work, DiagnoseItem]], options: DiagnoseBatchOptions) -> None:
+        """Make cases of what was sent, with the questions that it names."""
+        groups: dict[str | None, list[tuple[_Work, DiagnoseItem]]] = {}
+        for work, item in items:
+            groups.setdefault(item.dataset or options.dataset, []).append((work, item))
+        if options.run is not None and len(groups) > 1:
+            detail = f"A run is measured on one data set; these are {', '.join(map(repr, groups))}. Name one."
+            raise ContradictionError.at("/dataset", "several-datasets", detail)
+        seen: set[str] = set()
+        for dataset, group in groups.items():
+            ids = dict.fromkeys(item.question_id for _, item in group if item.question_id is not None)
+            named = dict.fromkeys(item.judge for _, item in group if item.judge is not None)
+            answers = await self.judging.lookup.answers(
+                _judge_options(options, dataset), list(ids), also=named, part=DIAGNOSIS
+            )
+            selection = answers.selection
+            mapping = None if selection is None else _MAPPING.decode(selection.version.evidence_mapping)
+            for work, item in group:
+                work.answers = answers
+                try:
+                    _refuse_twice(item, seen, options)
+                    work.case = case_of(answers.task(with_options(item, options)), mapping)
+                except BefundError as error:
+                    work.error = error
+
+    async def _probe(self, works: Sequence[_Work]) -> None:
+        """Look into every collection that is named, once for all its cases."""
+        groups: dict[tuple[str, str | None], list[tuple[_Work, Case]]] = {}
+        for work in works:
+            case = work.case
+            if case is not None and case.sent.collection is not None:
+                groups.setdefault((case.sent.collection, case.sent.embedder), []).append((work, case))
+        for (collection, embedder), group in groups.items():
+            probes = [_probe_of(case) for _, case in group]
+            try:
+                probed = await probe_collection(self.parts, collection, probes, embedder=embedder)
+            except BefundError as error:
+                for work, _ in group:
+                    work.error = error
+                continue
+            for (work, _), traces in zip(group, probed.traces, strict=True):
+                work.traces, work.about = traces, probed.metadata
+
+    async def _judge(self, works: Sequence[_Work], budget: Budget) -> None:
+        """Ask the judge about what comes without a judgment."""
+        by_answers: dict[int, list[_Work]] = {}
+        for work in works:
+            if work.judgment is None:
+                by_answers.setdefault(id(work.answers), []).append(work)
+        for group in by_answers.values():
+            answers = group[0].answers
+            tasks = [work.case.task for work in group if work.case is not None]
+            outcomes = await self.judging.judge_all(tasks, cast(Answers, answers), budget)
+            for work, outcome in zip(group, outcomes, strict=True):
+                work.judged, work.error = outcome, outcome.error
+
+    async def _examine(self, work: _Work) -> None:
+        case, judgment = work.case, work.judgment
+        if case is None or judgment is None:
+            return
+        gold = _gold_chunks(case, work.traces)
+        about = _about(case, gold, work.about)
+        evidence, quotes = await read_evidence(self.reader, case, about)
+        wrong = judgment.correct is False and case.expected == "answer"
+        echoes = await read_echoes(self.reader, case, judgment, about) if wrong else []
+        generation = case.sent.generation
+        work.diagnosis = diagnose(
+            Examined(
+                question_id=case.sent.question_id,
+                expected=case.expected,
+                has_truth=case.has_truth,
+                said=Said(
+                    question=case.sought.question,
+                    judgment=judgment,
+                    error=generation.error if generation else None,
+                    evidence=evidence,
+                    echoes=echoes,
+                    about=about,
+                    gold_chunks=gold,
+                    about_gold={chunk: about[chunk] for chunk in gold if chunk in about},
+                ),
+                recorded=case.recorded,
+                traces=work.traces,
+                quotes=quotes,
+                leaks=_leaks(case, about),
+            )
+        )
+
+    async def _keep(
+        self, works: Sequence[_Work], options: DiagnoseBatchOptions, answer: bytes, repeats: Answered | None
+    ) -> None:
+        """Keep diagnoses, and the judgments made for them, in the run that the request names."""
+        kept = [work for work in works if work.diagnosis is not None]
+        if options.run is None or not kept:
+            return
+        answers = cast(Answers, kept[0].answers)
+        asked = {answers.judge_of(work.judged.task).name for work in kept if work.judged and work.judged.task}
+        judges = {name: judge for name, judge in answers.judges.items() if judge.name in asked}
+        records = [record for work in kept for record in self._records(work)]
+        mine = msgspec.structs.replace(answers, judges=judges)
+        await self.judging.keeping.write(mine, records, answer=answer, repeats=repeats)
+
+    def _records(self, work: _Work) -> Iterable[Record]:
+        content = self.judging.content
+        if work.judged is not None and work.judged.task is not None and work.judged.judgment is not None:
+            yield judgment_record_of(work.judged.task, work.judged.judgment, content=content)
+        if work.case is not None and work.diagnosis is not None:
+            yield record_of(work.case, work.diagnosis, asked=work.judged is not None, content=content)
+
+
+def _read(raw: Raw) -> DiagnoseItem | BefundError:
+    try:
+        item = decode(raw, _ITEM)
+        refuse_repeated_fields(raw, DiagnoseItem)
+        return item
+    except BefundError as error:
+        return error
+
+
+def _judge_options(options: DiagnoseBatchOptions, dataset: str | None) -> JudgeOptions:
+    names = set(JudgeOptions.__struct_fields__) & set(DiagnoseBatchOptions.__struct_fields__) - {"dataset"}
+    return JudgeOptions(**{name: getattr(options, name) for name in names}, dataset=dataset)
+
+
+def _refuse_twice(item: DiagnoseItem, seen: set[str], options: DiagnoseBatchOptions) -> None:
+    if options.run is None or item.question_id is None:
+        return
+    if item.question_id in seen:
+        detail = f"Question {item.question_id!r} is answered twice; a run keeps one answer to each. Send one."
+        raise ContradictionError.at("/question_id", "question-twice", detail)
+    seen.add(item.question_id)
+
+
+def _probe_of(case: Case) -> Probe:
+    answers = case.expected == "answer"
+    there = {*case.recorded.context, *(case.recorded.retrieved or ())}
+    return Probe(
+        question=case.sought.question,
+        wanted=case.sought.wanted if answers else (),
+        k=case.k,
+        where=case.sent.where,
+        there=frozenset(there),
+        context=list(case.recorded.context),
+    )
+
+
+def _gold_chunks(case: Case, traces: Mapping[str, Trace] | None) -> frozenset[str]:
+    """The chunks that hold the gold, as was said or found."""
+    said = {chunk for wanted in case.sought.wanted for chunk in wanted.chunks}
+    return frozenset(said.union(place.chunk for trace in (traces or {}).values() for place in trace.places))
+
+
+def _about(case: Case, gold: frozenset[str], known: Mapping[str, Metadata]) -> dict[str, Metadata]:
+    """What is known of the chunks of the context and of the gold; what the caller says of them wins."""
+    about = {chunk: known[chunk] for chunk in (*gold, *case.recorded.context) if chunk in known}
+    for chunk in case.sent.context or ():
+        about[chunk.id] = {**about.get(chunk.id, {}), **chunk.metadata}
+    return about
+
+
+def _leaks(case: Case, about: Mapping[str, Metadata]) -> list[str]:
+    chunks = [msgspec.structs.replace(chunk, metadata=dict(about[chunk.id])) for chunk in case.sent.context or ()]
+    return leaks(chunks, case.sent.role)
+
+
+def _summary(works: Sequence[_Work]) -> RunSummary:
+    """The figures of answers that were diagnosed together; what failed counts as unscored."""
+    tally = BatchTally()
+    for place, work in enumerate(works):
+        task = work.case.task if work.case is not None else None
+        tally.add(Outcome(task, None if work.error else work.judgment, work.error))
+        if work.diagnosis is not None:
+            found = work.diagnosis
+            tally.diagnosed.add(found.diagnosis, found.cause, question_id=found.question_id, item=place)
+    return tally.summary()
