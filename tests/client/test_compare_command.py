@@ -108,8 +108,9 @@ def test_a_gate_file_with_a_mistake_is_never_a_pass(
         ('metric = "recall@5"\nmin = 1', 0),
         ('metric = "faithful"\nmin = 0.5', 2),
         ('metric = "recall@10"\nmax_drop = 0', 2),
-        ('metric = "nonsense"\nmax_drop = 0', 2),
-        ('metric = "recall@5"', 2),
+        ('metric = "recal@3"\nmax_drop = 0', 3),
+        ('metric = "recall@5"', 3),
+        ('metric = "recall@5"\nmax_drop = 0\nmin = 0.5', 3),
     ],
 )
 def test_exit_codes(here: Path, gate: str, code: int) -> None:
@@ -121,7 +122,11 @@ def test_exit_codes(here: Path, gate: str, code: int) -> None:
     [
         (["--baseline", "hit30.json"], 3, "--candidate is missing"),
         (["--baseline", "hit30.json", "--candidate", "absent.json"], 3, "absent.json"),
-        (["--baseline", "hit30.json", "--candidate", "hit30.json"], 2, "Rankings need questions"),
+        (
+            ["--baseline", "hit30.json", "--candidate", "hit30.json"],
+            3,
+            "Name a file or a stored data set with --dataset",
+        ),
         (["--baseline", "main", "--candidate", "pr", "--url", "http://127.0.0.1:1"], 3, "no connection"),
         (["--baseline", "main", "--candidate", "pr", "--url", "nowhere"], 3, "no address of a service"),
     ],
@@ -133,6 +138,40 @@ def test_a_mistake_is_one_line_and_a_code(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_rankings_of_other_questions_are_not_measurable(here: Path) -> None:
+    (here / "other.json").write_text(json.dumps({"elsewhere": HIT}))
+    assert compare("hit30", "other") == 2
+
+
+class TestWithoutAService:
+    @pytest.fixture(autouse=True)
+    def stored(self, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """The data set `thirty` and the runs `main` and `pr-42`, which misses six, in a data folder."""
+        monkeypatch.setenv("BEFUND_DATA_DIR", str(here / "kept"))
+        assert main(["dataset", "put", "set.json", "--name", "thirty"]) == 0
+        for run, hits in (("main", 30), ("pr-42", 24)):
+            measured = ["--dataset", "thirty", "--rankings", f"hit{hits}.json", "--k", "1,5", "--run", run]
+            assert main(["retrieve-eval", *measured]) == 0
+        capsys.readouterr()
+
+    def test_runs_of_the_data_folder_are_compared(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        given = gates(here, '[[gates]]\nmetric = "hit_rate@5"\nmax_drop = 0.1\n')
+        assert main(["compare", "--baseline", "main", "--candidate", "pr-42", *given]) == 1
+        said = capsys.readouterr()
+        assert f"no service named (--url, BEFUND_URL): using the data folder {here / 'kept'}" in said.err
+        assert "hit_rate@5 regressed   6  Q24, Q25, Q26, Q27, Q28, Q29" in said.out
+
+    def test_files_are_measured_on_its_data_sets(self) -> None:
+        files = ["--baseline", "hit30.json", "--candidate", "hit24.json"]
+        assert main(["compare", "--dataset", "thirty", *files]) == 0
+
+    def test_a_run_it_does_not_hold(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", "--baseline", "main", "--candidate", "pr-43"]) == 3
+        error = capsys.readouterr().err
+        assert "There is no run 'pr-43'. Looked for in the data folder" in error
+        assert "GET /runs" not in error
 
 
 def test_without_gates_it_says_that_nothing_was_decided(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,10 +192,11 @@ def test_a_report_reads_at_eighty_columns(here: Path, capsys: pytest.CaptureFixt
     assert "hit_rate@5 1.000 0.800 −0.200 0.031 30 0 6" in lines
 
 
-def test_the_other_forms_are_written_and_say_the_same(here: Path) -> None:
+def test_the_other_forms_are_written_and_say_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = gates(here, '[[gates]]\nmetric = "hit_rate@5"\nmax_drop = 0\n')
     files = ["--markdown", "c.md", "--junit", "c.xml", "--html", "c.html"]
     assert compare("hit30", "hit29", *given, *files) == 1
+    assert "befund: JUnit XML written to c.xml\n" in capsys.readouterr().err
     assert (here / "c.md").read_text().startswith("## ❌ Befund: fail, candidate against baseline")
     suite = ElementTree.fromstring((here / "c.xml").read_text())[0]  # noqa: S314 - our own
     assert suite.get("failures") == "1"

@@ -96,6 +96,15 @@ def github_steps(*, pull_request: bool) -> list[str]:
     ]
 
 
+def test_befund_is_installed_from_a_checkout_since_no_index_has_it() -> None:
+    github = next(step["run"] for step in GITHUB["jobs"]["befund"]["steps"] if step.get("name") == "Install")
+    for script in (github.splitlines(), GITLAB["befund"]["before_script"]):
+        assert script == [
+            'git clone --depth 1 "$GIT_OF_BEFUND" befund-checkout',
+            "pip install './befund-checkout[server]'",
+        ]
+
+
 class TestGitHub:
     @pytest.fixture
     def baseline(self, job: NewJob) -> bytes:

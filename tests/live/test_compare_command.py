@@ -53,8 +53,8 @@ def test_stored_runs_are_gated(two_runs: Path, text: str, code: int, capsys: pyt
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--candidate", "pr-43"], 3, "There is no run 'pr-43'"),
-        (["--metrics", "nonsense"], 2, "There is no metric 'nonsense'"),
+        (["--candidate", "pr-43"], 3, "There is no run 'pr-43'. befund runs list shows those there are."),
+        (["--metrics", "nonsense"], 3, "There is no metric 'nonsense'"),
     ],
 )
 def test_what_the_service_refuses_is_one_line(

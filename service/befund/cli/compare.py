@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from importlib.resources import files
@@ -12,13 +11,14 @@ from typing import Any, get_args
 
 import msgspec
 
-from befund.cli.retrieve_eval import FAILED, NOT_MEASURABLE, UNMEASURABLE_STATUSES, is_file
+from befund.cli.retrieve_eval import FAILED, NOT_MEASURABLE, is_file
 from befund.contract import CompareResponse, Level, Verdict
 from befund.core import errors
+from befund.here import data_folder, service_url, waiting_service
+from befund.settings import SettingsError
 from befund.terminal.text import literal
 from befund_client import (
     BefundError,
-    Client,
     FileError,
     ProblemError,
     SideLike,
@@ -30,9 +30,20 @@ from befund_client import (
 
 EXIT: dict[Verdict | None, int] = {"pass": 0, "fail": 1, "inconclusive": 2, None: 0}
 MOST_DIGITS = 19
+FORMS = {"markdown": "Markdown", "junit": "JUnit XML", "html": "HTML page"}
+CONFLICT = 409
+UNMEASURABLE = frozenset({"no-shared-question", "no-known-question", "empty-dataset", "incomparable"})
+"""Problems of what was measured; every other one that a request has is a mistake of who asks."""
+SAID_HERE = {
+    "Send dataset, or its name.": "Name a file or a stored data set with --dataset.",
+    "Send the data set of the rankings.": "Name a file or a stored data set with --dataset.",
+    "GET /runs lists": "befund runs list shows",
+    "GET /datasets lists": "befund dataset list shows",
+}
+"""How advice to who sends requests reads on a command line."""
 
 EPILOG = """\
-A side is a run that the service keeps, or a file of rankings (then --dataset
+A side is a stored run, or a file of rankings (then --dataset
 names the questions). Gates come from a TOML, YAML or JSON file; without one
 the service's own decide, if it has some. --init-gates prints a file to begin
 with.
@@ -76,7 +87,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     how.add_argument("--alpha", type=float, metavar="A", help="level of the tests (0.05)")
     how.add_argument("--seed", type=_whole, metavar="N", help="seed of resamples and sign flips (7)")
     how.add_argument("--strict", action="store_true", help="refuse sides that cannot be compared on everything")
-    how.add_argument("--url", help="the service to ask; else BEFUND_URL; two files need none")
+    how.add_argument("--url", help="the service to ask; else BEFUND_URL, else the data folder is opened here")
     out = parser.add_argument_group("what comes out")
     out.add_argument("--markdown", metavar="FILE", help="write a comment for a pull request")
     out.add_argument("--junit", metavar="FILE", help="write JUnit XML, a test case a gate")
@@ -95,12 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         wire = _compare(arguments)
         answer = _decoded(wire)
         _write(arguments, answer)
-    except ProblemError as error:
-        return _fail(error, NOT_MEASURABLE if error.status in UNMEASURABLE_STATUSES else FAILED)
-    except (errors.ContradictionError, errors.ConflictError) as error:
-        return _fail(error, NOT_MEASURABLE)
-    except (UsageError, BefundError, errors.BefundError) as error:
-        return _fail(error, FAILED)
+    except (UsageError, SettingsError, BefundError, errors.BefundError) as error:
+        return _fail(error)
     if arguments.json:
         sys.stdout.flush()
         sys.stdout.buffer.write(wire + b"\n")
@@ -126,7 +133,7 @@ def _compare(arguments: argparse.Namespace) -> bytes:
     for name in ("baseline", "candidate"):
         if getattr(arguments, name) is None:
             raise UsageError(f"--{name} is missing: name a run, or a file of rankings")
-    both_files = is_file(arguments.baseline) and is_file(arguments.candidate)
+    all_files = all(map(is_file, filter(None, (arguments.baseline, arguments.candidate, arguments.dataset))))
     body = compare_body(
         _side(arguments.baseline, arguments.baseline_k),
         _side(arguments.candidate, arguments.candidate_k),
@@ -137,18 +144,27 @@ def _compare(arguments: argparse.Namespace) -> bytes:
         gates=None if arguments.gates is None else read_gates(arguments.gates),
         **{name: value for name in ("alpha", "seed") if (value := getattr(arguments, name)) is not None},
     )
-    url = arguments.url if arguments.url is not None else os.environ.get("BEFUND_URL", "")
-    if not url and both_files:
+    url = service_url(arguments.url)
+    if url is None and all_files:
         from befund.usecases.compare import compare_rankings  # needs the server extra
 
         with _progress():
             return msgspec.json.encode(compare_rankings(body))
+    return _asked(url, body)
+
+
+def _asked(url: str | None, body: bytes) -> bytes:
+    """The answer of the service at an address, or of the data folder, which is opened here."""
+    if url is None:
+        print(
+            f"befund: no service named (--url, BEFUND_URL): using the data folder {literal(str(data_folder()))}",
+            file=sys.stderr,
+        )
     try:
-        client = Client(url or None)
+        with waiting_service(url, stores=False) as client, _progress():
+            return client.post("/compare", body)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    with client, _progress():
-        return client.post("/compare", body)
 
 
 def _side(given: str, k: int | None) -> SideLike:
@@ -173,13 +189,14 @@ def _decoded(wire: bytes) -> CompareResponse:
 
 def _write(arguments: argparse.Namespace, answer: CompareResponse) -> None:
     """Write the other forms; here, from the same answer, so that all of them say the same."""
-    for name in ("markdown", "junit", "html"):
+    for name in FORMS:
         path = getattr(arguments, name)
         if path is not None:
             try:
                 Path(path).write_bytes(_form(name, answer))
             except OSError as error:
                 raise FileError(path, f"it cannot be written ({error.strerror})") from error
+            print(f"befund: {FORMS[name]} written to {literal(path)}", file=sys.stderr)
 
 
 def _form(name: str, answer: CompareResponse) -> bytes:
@@ -217,6 +234,16 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _fail(error: Exception, code: int) -> int:
-    print(f"befund: {literal(str(error))}", file=sys.stderr)
-    return code
+def _fail(error: Exception) -> int:
+    said = str(error)
+    for sent, typed in SAID_HERE.items():
+        said = said.replace(sent, typed)
+    print(f"befund: {literal(said)}", file=sys.stderr)
+    return NOT_MEASURABLE if _is_unmeasurable(error) else FAILED
+
+
+def _is_unmeasurable(error: Exception) -> bool:
+    """Whether what was measured allows no comparison, rather than the question being wrong."""
+    if isinstance(error, ProblemError):
+        return error.status == CONFLICT or error.problem.type.rpartition("/")[2] in UNMEASURABLE
+    return isinstance(error, errors.BefundError) and error.code in UNMEASURABLE

@@ -217,6 +217,7 @@ class MetricComparison(Response, frozen=True, kw_only=True):
         decreased: Those lowered by the longer cut alone.
         unchanged: How many are neither.
         regression_possible: False where every baseline list is the beginning of the candidate's.
+        cut_short: True where the lists of a side were cut before its cutoff, so that it says nothing.
         comparable: False where a blocking difference touches it.
     """
 
@@ -239,6 +240,7 @@ class MetricComparison(Response, frozen=True, kw_only=True):
     decreased: list[str]
     unchanged: int
     regression_possible: bool
+    cut_short: bool = False
     comparable: bool = True
 
 

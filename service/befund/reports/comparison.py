@@ -16,6 +16,7 @@ from befund.reports.comparison_words import (
     figure,
     gate_name,
     interval,
+    is_telling,
     observed,
     p_value,
     some,
@@ -125,7 +126,7 @@ def _rate(side: MetricSide) -> Markup:
 
 def _signed(metric: MetricComparison) -> Markup:
     delta = metric.delta or 0.0
-    kind = None if not metric.significant else "agrees" if delta > 0 else "differs"
+    kind = None if not is_telling(metric) else "agrees" if delta > 0 else "differs"
     return element("span", change(metric.delta), class_=kind)
 
 

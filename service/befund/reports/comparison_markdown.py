@@ -14,6 +14,7 @@ from befund.reports.comparison_words import (
     difference_row,
     figure,
     interval,
+    is_telling,
     observed,
     p_value,
     some,
@@ -81,7 +82,7 @@ def _metrics(answer: CompareResponse) -> Iterator[str]:
 
 
 def _metric(metric: MetricComparison) -> tuple[str, ...]:
-    emphasis = "**" if metric.significant else ""
+    emphasis = "**" if is_telling(metric) else ""
     return (
         literal(metric.metric) + ("" if metric.comparable else " (not comparable)"),
         *(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from befund.contract import ChangedQuestion, CompareResponse, MetricComparison
-from befund.reports.comparison_words import budget_rows, change, counted, figure
+from befund.reports.comparison_words import budget_rows, change, counted, figure, is_telling
 from befund.reports.markup import joined
 from befund.reports.plots import AGREE, DIFFER, INK, LINE, MUTED, Plot, drawing
 
@@ -35,7 +35,7 @@ def deltas_plot(title: str, metrics: Sequence[MetricComparison]) -> Plot | None:
             colour = AGREE if delta > 0 else DIFFER if delta < 0 else MUTED
             if metric.ci is not None:
                 axes.plot(metric.ci, [y, y], color=colour, linewidth=4, alpha=0.35)
-            filled = colour if metric.significant else "none"
+            filled = colour if is_telling(metric) else "none"
             axes.plot(delta, y, "o", color=colour, markerfacecolor=filled, markersize=7, markeredgewidth=1.6)
         ends = [abs(end) for metric in shown for end in (*(metric.ci or ()), metric.delta or 0.0)]
         reach = max(0.05, *ends) * 1.1

@@ -56,6 +56,11 @@ def interval(limits: tuple[float, float] | None) -> str:
     return "" if limits is None else f"{change(limits[0])} to {change(limits[1])}"
 
 
+def is_telling(metric: MetricComparison) -> bool:
+    """Whether a significant change says something: not where it could not fall, or a side was cut short."""
+    return metric.significant and metric.regression_possible and not metric.cut_short
+
+
 def p_value(metric: MetricComparison) -> str:
     """The p-value that decides: adjusted where gates name the metric."""
     p = metric.p_value if metric.p_adjusted is None else metric.p_adjusted
@@ -85,7 +90,7 @@ def threshold(gate: GateResult) -> str:
     """What it was tested against."""
     match gate.test:
         case "max_drop":
-            return f"may fall {gate.threshold:g}"
+            return f"must rise {-gate.threshold:g}" if gate.threshold < 0 else f"may fall {gate.threshold:g}"
         case "min":
             return f"at least {gate.threshold:g}"
         case "max_share":

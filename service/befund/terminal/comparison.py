@@ -17,6 +17,7 @@ from befund.reports.comparison_words import (
     difference_row,
     figure,
     gate_name,
+    is_telling,
     observed,
     p_value,
     summary,
@@ -84,7 +85,7 @@ def _metrics(answer: CompareResponse, width: int) -> Table:
 
 def _row(metric: MetricComparison, *, wide: bool) -> tuple[Text, ...]:
     limits = _limits(metric.ci)
-    moved = Text(change(metric.delta), style="bold" if metric.significant else "")
+    moved = Text(change(metric.delta), style="bold" if is_telling(metric) else "")
     if limits:
         moved.append("  " if wide else "\n").append(limits, style="dim")
     lowered = f"+{len(metric.decreased)} cut" if metric.decreased else ""

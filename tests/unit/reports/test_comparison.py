@@ -46,6 +46,17 @@ def test_a_markdown_comment_fits_its_place() -> None:
     assert len(text) < LONGEST + 200
 
 
+def test_markdown_marks_no_rise_that_a_longer_list_could_not_but_bring() -> None:
+    ids = [f"Q{i}" for i in range(20)]
+    lists = {each: ["x", "y", "z", "gold", "c"] for each in ids}
+    other = {each: ["gold", "x", "y", "z", "c"] for each in ids}
+    before, longer, better = (
+        ranked(questions(*ids), rankings, k=k) for rankings, k in ((lists, 3), (lists, 5), (other, 3))
+    )
+    assert "| +1.000 |" in comparison_markdown(compare(before, longer, metrics=["recall"])).decode()
+    assert "| **+1.000** |" in comparison_markdown(compare(before, better, metrics=["recall"])).decode()
+
+
 def test_markdown_begins_with_the_verdict() -> None:
     assert comparison_markdown(compared(FAILING)).decode().startswith("## ❌ Befund: fail")
     assert comparison_markdown(compared()).decode().startswith("## ℹ️ Befund: no gates")

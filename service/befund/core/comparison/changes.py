@@ -17,6 +17,7 @@ from befund.contract import (
 )
 from befund.core.comparison.columns import GROWING, Column
 from befund.core.comparison.comparability import blocker_of
+from befund.core.comparison.cut import cut_short
 from befund.core.comparison.pairing import Mask, Paired
 from befund.core.comparison.side import Side
 from befund.core.correction import Sample, corrected_rate
@@ -163,6 +164,7 @@ def _comparison(
         decreased=paired.named(decreased),
         unchanged=effect.n - changed,
         regression_possible=not (family in GROWING and is_nested(paired, column)),
+        cut_short=cut_short(column.metric, paired) is not None,
         comparable=comparable,
     )
 

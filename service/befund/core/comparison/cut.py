@@ -9,15 +9,15 @@ def cut_short(metric: Compared, paired: Paired) -> str | None:
     """Which side's lists end before the metric's cutoff, in a sentence; None where none do.
 
     The configuration's `retrieval.top_k` says how long a list could be. Without it, lists that all end before the
-    cutoff were cut where the other side's go on, or where nobody said that they were to reach it.
+    cutoff were cut where the other side's go on, or where somebody said that they reach to less.
     """
     before, after = metric.cutoffs
     for side, other, k in ((paired.baseline, paired.candidate, before), (paired.candidate, paired.baseline, after)):
         if k is not None and side.found and _ends_before(k, side, other):
             end = side.top_k or side.longest
             return (
-                f"{side.name} was cut at {end}, before {k}: search deeper, or say config.retrieval.top_k if its lists "
-                "are short by themselves"
+                f"{side.name} was cut at {end}, before {k}: search deeper, or say k (--baseline-k, --candidate-k) or "
+                "config.retrieval.top_k if its lists are short by themselves"
             )
     return None
 
@@ -25,5 +25,5 @@ def cut_short(metric: Compared, paired: Paired) -> str | None:
 def _ends_before(k: int, side: Side, other: Side) -> bool:
     if side.top_k is not None:
         return side.top_k < k
-    declared = max((side.k if side.k_given else 0, *side.cutoffs))
-    return side.longest < k and (other.longest > side.longest or declared < k)
+    is_declared_shorter = side.declared is not None and side.declared < k
+    return side.longest < k and (other.longest > side.longest or is_declared_shorter)

@@ -12,6 +12,9 @@ from befund.core.runs import missing_keys
 TELLING = 0.1
 """A difference that everybody would want to see, where no gate says what matters."""
 
+LARGEST = 1.0
+"""No metric can differ by more: all lie between 0 and 1."""
+
 
 def findings(
     paired: Paired,
@@ -24,9 +27,11 @@ def findings(
     return [
         finding
         for group in (
+            _sides(paired),
             _questions(paired, columns),
             _noise(paired),
             _setting(paired, comparable),
+            _depths(paired),
             _cutoffs(paired, metrics),
             _answers(paired),
             _power(metrics, gates),
@@ -34,6 +39,40 @@ def findings(
         )
         for finding in group
     ]
+
+
+def _sides(paired: Paired) -> Iterator[Finding]:
+    if is_identical(paired):
+        yield Finding(
+            code="IDENTICAL_SIDES",
+            message="Both sides hold the same, question by question: one measurement is compared with itself, or what "
+            "was changed did not reach what was measured. That nothing fell is no evidence.",
+        )
+    before, after = paired.baseline, paired.candidate
+    sides = {side.name: side.unknown for side in (before, after) if side.unknown}
+    if sides:
+        names = " and ".join(f"{len(unknown)} of {name}" for name, unknown in sides.items())
+        yield Finding(
+            code="UNKNOWN_QUESTIONS",
+            message=f"Rankings of questions that the data set does not have ({names}) are not compared. "
+            "Check their ids.",
+            questions=list(dict.fromkeys(question for unknown in sides.values() for question in unknown)),
+        )
+
+
+def is_identical(paired: Paired) -> bool:
+    """Whether both sides hold the same rankings, cut alike, and the same judged answers."""
+    before, after = paired.baseline, paired.candidate
+    return (
+        (before.k, before.measured, before.mapping) == (after.k, after.measured, after.mapping)
+        and not paired.changed
+        and before.answered == after.answered
+        and before.found.keys() == after.found.keys()
+        and all(
+            (found.top, found.returned) == (after.found[question].top, after.found[question].returned)
+            for question, found in before.found.items()
+        )
+    )
 
 
 def _questions(paired: Paired, columns: Mapping[str, Column]) -> Iterator[Finding]:
@@ -104,9 +143,24 @@ def _setting(paired: Paired, comparable: Comparability) -> Iterator[Finding]:
         )
 
 
+def _depths(paired: Paired) -> Iterator[Finding]:
+    """One side was measured deeper than the other, and nobody said at which cutoff each is to be looked at."""
+    baseline, candidate = paired.baseline, paired.candidate
+    before, after = (side.top_k or side.declared or 0 for side in (baseline, candidate))
+    shared = max(set(baseline.cutoffs).intersection(candidate.cutoffs), default=min(baseline.k, candidate.k))
+    is_given = baseline.k_given or candidate.k_given
+    if before != after and 0 < min(before, after) <= shared and not is_given:
+        yield Finding(
+            code="CUTOFFS_DIFFER",
+            message=f"{baseline.name} goes down to {before}, {candidate.name} to {after}, and without k both are "
+            "compared at the cutoffs they share. For each at its own: k, or "
+            f"--baseline-k {before} --candidate-k {after}.",
+        )
+
+
 def _cutoffs(paired: Paired, metrics: Sequence[MetricComparison]) -> Iterator[Finding]:
     nested = [metric.metric for metric in metrics if not metric.regression_possible]
-    if nested:
+    if nested and not is_identical(paired):
         yield Finding(
             code="NESTED_RANKINGS",
             message=f"Every list of the baseline is the beginning of the candidate's: {', '.join(nested)} cannot fall, "
@@ -145,19 +199,33 @@ def _power(metrics: Sequence[MetricComparison], gates: Sequence[Gate]) -> Iterat
     """Which differences could not be seen although they matter."""
     matters = {gate.metric: gate.max_drop for gate in gates if gate.max_drop}
     weak: list[str] = []
+    blind: list[str] = []
     for metric in metrics:
         detectable = metric.minimum_detectable_delta
         if detectable is None and metric.test == "mcnemar_exact" and metric.n:
             detectable = (metric.fewest_flips or metric.n + 1) / metric.n
         wanted = matters.get(metric.metric, TELLING)
         if not metric.significant and detectable is not None and detectable > wanted and metric.n:
-            weak.append(f"{metric.metric} {detectable:.2f}")
+            if detectable > LARGEST:
+                blind.append(metric.metric)
+            else:
+                weak.append(f"{metric.metric} {detectable:.2f}")
+    message = _shown_at_most(weak, blind)
+    if message:
+        yield Finding(code="UNDERPOWERED", message=message)
+
+
+def _shown_at_most(weak: Sequence[str], blind: Sequence[str]) -> str:
+    """In words which metrics show only large differences, and which none at all."""
+    said = []
+    if blind:
+        said.append(f"So few questions can show no difference of {', '.join(blind)}, however large.")
     if weak:
-        yield Finding(
-            code="UNDERPOWERED",
-            message=f"So few questions show only large differences ({', '.join(weak)} and more): a smaller one would "
-            "not be told from chance.",
+        said.append(
+            f"So few questions show only large differences ({', '.join(weak)} and more): a smaller one would not be "
+            "told from chance."
         )
+    return " ".join(said)
 
 
 def _configs(paired: Paired) -> Iterator[Finding]:

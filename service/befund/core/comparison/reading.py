@@ -80,6 +80,7 @@ def side_of_run(run: Run, records: Sequence[Record], edition: Edition, wanted: W
         name=name,
         k_given=wanted.k is not None,
         cutoffs=cutoffs,
+        declared=max(wanted.k or 0, *cutoffs, 0),
         config=run.identity.whole,
         judges=run.identity.judges,
     )
@@ -122,9 +123,18 @@ def side_of_rankings(
         excluded = exclusion_of(question, gold, index=None)
         watched = look.ranking is not None and not set(look.ranking.ids[:k]).isdisjoint(question.non_relevant)
         builder.add(question.id, look.ranking, gold, Found(NO_ROW, None, 0, excluded, bool(look.leaks), watched))
-    rankings.count_unknown({question.id for question in edition.questions})
+    unknown = rankings.unknown({question.id for question in edition.questions})
     builder.names_roles = rankings.uses_roles
-    return builder.side(edition, name=name, k_given=wanted.k is not None, cutoffs=cutoffs, config=config, judges={})
+    return builder.side(
+        edition,
+        name=name,
+        k_given=wanted.k is not None,
+        cutoffs=cutoffs,
+        declared=wanted.k,
+        unknown=unknown,
+        config=config,
+        judges={},
+    )
 
 
 class _Builder:
@@ -170,8 +180,10 @@ class _Builder:
         name: str,
         k_given: bool,
         cutoffs: Sequence[int],
+        declared: int | None,
         config: Mapping[str, Any],
         judges: Mapping[str, str],
+        unknown: Sequence[str] = (),
     ) -> Side:
         """All of it; what is asked besides stands in `Side`."""
         return Side(
@@ -179,6 +191,8 @@ class _Builder:
             k=self._k,
             k_given=k_given,
             cutoffs=cutoffs,
+            declared=declared,
+            unknown=unknown,
             measured=self._measured,
             config=config,
             judges=judges,

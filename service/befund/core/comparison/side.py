@@ -110,6 +110,8 @@ class Side(Struct, frozen=True, kw_only=True):
         k: Its own cutoff.
         k_given: Whether the caller gave it.
         cutoffs: Those it was measured at.
+        declared: The largest of the cutoffs that somebody chose; None where all are defaults.
+        unknown: Questions with a ranking that its data set does not have; they are not compared.
         measured: How retrieval was measured.
         config: What was measured.
         judges: Fingerprints of its judges by name.
@@ -128,6 +130,8 @@ class Side(Struct, frozen=True, kw_only=True):
     k: int
     k_given: bool
     cutoffs: Sequence[int]
+    declared: int | None
+    unknown: Sequence[str] = ()
     measured: Measured
     config: Mapping[str, Any]
     judges: Mapping[str, str]

@@ -117,12 +117,13 @@ def _drop(gate: Gate, allowed: float, bounds: Bounds, evidence: Evidence) -> Sai
         why += _limit(limit, -allowed, at_worst=at_worst)
     observed = bounds.observed_delta
     column = evidence.columns[gate.metric]
+    asked = f"a drop of {allowed:g} is allowed" if allowed >= 0 else f"it must rise by {-allowed:g}"
     return Said(
         at_worst=at_worst,
         at_best=bounds.delta(worst=False) >= -allowed - TOLERANCE,
         observed=observed,
         n=int(bounds.known.sum()),
-        what=f"{_change(observed)} over {_questions(int(bounds.known.sum()))}; a drop of {allowed:g} is allowed",
+        what=f"{_change(observed)} over {_questions(int(bounds.known.sum()))}; {asked}",
         why=why,
         questions=evidence.paired.named(bounds.rows & column.regressed),
     )

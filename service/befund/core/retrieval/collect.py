@@ -111,7 +111,7 @@ def _one_by_one(request: LazyRetrieveEvalRequest, questions: _Questions) -> Case
         seen = run.look(question, gold)  # of every question, so that a broken ranking is refused whatever is selected
         if questions.asked(question):
             cases.add(question, gold, seen)
-    cases.unknown = run.count_unknown(questions.position)
+    cases.unknown = len(run.unknown(questions.position))
     return cases
 
 

@@ -58,8 +58,8 @@ class Run:
             _may_name_roles(bytes(raw)) and self._read(question).names_roles for question, raw in self._rankings.items()
         )
 
-    def count_unknown(self, known: Collection[str]) -> int:
-        """How many rankings belong to none of the known questions.
+    def unknown(self, known: Collection[str]) -> list[str]:
+        """The ids under which rankings belong to none of the known questions.
 
         Raises:
             BefundError: One of them does not decode, or none of the rankings belongs to a known question.
@@ -78,7 +78,7 @@ class Run:
                 f"No ranking belongs to a question of the data set ({len(unknown)} given, the first for "
                 f"{unknown[0]!r}). Check that both use the same question ids.",
             )
-        return len(unknown)
+        return unknown
 
     def _read(self, question: str) -> Retrieved:
         try:

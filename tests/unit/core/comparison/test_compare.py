@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.core.comparison.sides import compare, finding, hits, judged, metric, questions, ranked
 
+from befund.core.comparison.side import Side
 from befund.core.errors import ConflictError
 
 FOUR = "ABCD"
@@ -85,6 +86,48 @@ class TestNested:
     def test_a_list_that_is_missing_can(self) -> None:
         answer = compare(TestLongerCut.BEFORE, ranked(questions(*FOUR), hits("ABC", of="ABC", deep=5), k=5))
         assert metric(answer, "recall").regression_possible
+
+
+def test_a_side_compared_with_itself_is_said_rather_than_nested_lists() -> None:
+    answer = compare(TestLongerCut.BEFORE, TestLongerCut.BEFORE)
+    assert finding(answer, "IDENTICAL_SIDES") is not None
+    assert finding(answer, "NESTED_RANKINGS") is None
+
+
+def test_sides_of_which_one_answer_differs_are_not_identical() -> None:
+    before, after = judged({"A": True, "B": True}), judged({"A": True, "B": False})
+    assert finding(compare(before, after), "IDENTICAL_SIDES") is None
+    assert finding(compare(before, before), "IDENTICAL_SIDES") is not None
+
+
+def test_a_ranking_of_a_question_the_data_set_does_not_have_is_said() -> None:
+    before = ranked(questions(*FOUR), hits("AB", of=FOUR), name="main")
+    after = ranked(questions(*FOUR), hits("AB", of=FOUR) | {"Q77": ["gold"]}, name="pr")
+    found = finding(compare(before, after), "UNKNOWN_QUESTIONS")
+    assert found is not None
+    assert (found.questions, "(1 of pr)" in found.message) == (["Q77"], True)
+
+
+class TestDepths:
+    @staticmethod
+    def asked_for(top_k: int, *, k: int | None = None) -> Side:
+        config = {"retrieval": {"top_k": top_k}}
+        return ranked(questions(*FOUR), hits("AB", of=FOUR, deep=top_k), k=k, name=f"k{top_k}", config=config)
+
+    def test_two_depths_without_a_cutoff_point_at_it(self) -> None:
+        found = finding(compare(self.asked_for(3), self.asked_for(5)), "CUTOFFS_DIFFER")
+        assert found is not None
+        assert "--baseline-k 3 --candidate-k 5" in found.message
+
+    def test_with_a_cutoff_or_below_every_cutoff_nothing_is_said(self) -> None:
+        given = compare(self.asked_for(3, k=3), self.asked_for(5, k=5))
+        deep = compare(self.asked_for(50), self.asked_for(100))
+        assert finding(given, "CUTOFFS_DIFFER") is None
+        assert finding(deep, "CUTOFFS_DIFFER") is None
+
+    def test_a_metric_beyond_one_depth_is_cut_short(self) -> None:
+        answer = compare(self.asked_for(3), self.asked_for(5), metrics=["recall@3", "recall@5"])
+        assert [metric(answer, name).cut_short for name in ("recall@3", "recall@5")] == [False, True]
 
 
 class TestQuestionsAccountedFor:
@@ -243,6 +286,13 @@ def test_too_few_questions_to_see_what_a_gate_asks_are_said() -> None:
     found = finding(answer, "UNDERPOWERED")
     assert found is not None
     assert "correct 0.20" in found.message
+
+
+def test_too_few_questions_to_see_any_difference_are_said() -> None:
+    side = judged(dict.fromkeys("ABCDE", True))
+    found = finding(compare(side, side), "UNDERPOWERED")
+    assert found is not None
+    assert found.message == "So few questions can show no difference of correct, however large."
 
 
 def test_slices_by_tag() -> None:

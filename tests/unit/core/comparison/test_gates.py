@@ -242,6 +242,23 @@ class TestCut:
         side = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=3), k=5, config={"retrieval": {"top_k": 3}})
         assert gate(side, side, metric="hit_rate@5", max_drop=0).status == "inconclusive"
 
+    def test_a_default_cutoff_does_not_say_that_short_lists_were_cut(self) -> None:
+        side = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=3), k=None)
+        assert gate(side, side, metric="recall@11", max_drop=0).status == "pass"
+
+    def test_lists_that_end_before_those_of_the_other_side_were(self) -> None:
+        before = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=3), k=None)
+        after = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=5), k=None)
+        found = gate(before, after, metric="recall@11", max_drop=0)
+        assert found.status == "inconclusive"
+        assert "say k (--baseline-k, --candidate-k)" in found.detail
+
+
+def test_a_negative_drop_is_a_rise_that_is_asked_for() -> None:
+    side = ranked(questions(*FOUR), hits("AB", of=FOUR))
+    found = gate(side, side, metric="hit_rate", max_drop=-0.1)
+    assert (found.status, found.detail) == ("fail", "+0.000 over 4 questions; it must rise by 0.1.")
+
 
 class TestBudget:
     BEFORE = ranked(questions(*FOUR), hits(FOUR, of=FOUR, deep=5), k=3)
