@@ -44,7 +44,7 @@ class Case:
 def agreement_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndarray:
     """A row a reference."""
     question, text = read(sample.item.question, lexicon), read(sample.item.answer, lexicon)
-    said = text_of([s for s in text.sentences if act_of(s.raw) == "answer"], text.tongue)
+    said = text_of([s for s in text.sentences if act_of(s.raw, question) in ("answer", None)], text.tongue)
     return np.array(
         [
             agreement.measure(question, said, read(each, lexicon), (each, sample.item.answer), lexicon)
@@ -55,8 +55,8 @@ def agreement_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndar
 
 def support_rows(sample: samples.Sample, lexicon: InstalledLexicon) -> np.ndarray:
     """A row a claim."""
-    text = read(sample.item.answer, lexicon)
-    said = [s for s in text.sentences if act_of(s.raw) == "answer" and is_claim(s)] or text.sentences
+    question, text = read(sample.item.question, lexicon), read(sample.item.answer, lexicon)
+    said = [s for s in text.sentences if act_of(s.raw, question) in ("answer", None) and is_claim(s)] or text.sentences
     evidence = evidence_of([p.text or "" for p in sample.item.context or ()], lexicon)
     return np.array([found.features for found in support.supports_of(said, evidence, lexicon)])
 

@@ -147,7 +147,7 @@ class JudgedFact(Response, frozen=True, kw_only=True):
     """One expected fact.
 
     `verdict` is null where the judge abstained, `quote` is from the answer, `rule` decided it; `confidence` as in
-    `Judgment`.
+    `Judgment`; `seen` is what the name of the rule does not tell, as "1 of 3 content words found in the answer".
     """
 
     fact: str
@@ -155,6 +155,7 @@ class JudgedFact(Response, frozen=True, kw_only=True):
     quote: str | None
     rule: str | None = None
     confidence: float | None = None
+    seen: str | None = None
 
 
 class JudgedClaim(Response, frozen=True, kw_only=True):
@@ -162,7 +163,7 @@ class JudgedClaim(Response, frozen=True, kw_only=True):
 
     `verdict` is null where the judge abstained. `quote` is from the chunk named; `quote_verified` says whether it
     stands there (whitespace and case folded), null without a quote. A support whose quote is not there does not count.
-    `confidence` is that of a `Judgment`.
+    `confidence` is that of a `Judgment`, `seen` as of a `JudgedFact`.
     """
 
     claim: str
@@ -172,6 +173,7 @@ class JudgedClaim(Response, frozen=True, kw_only=True):
     quote_verified: bool | None
     rule: str | None = None
     confidence: float | None = None
+    seen: str | None = None
 
 
 class JudgmentStatus(Response, frozen=True, kw_only=True):

@@ -56,7 +56,7 @@ class Item(Struct, frozen=True):
 class Fact(Struct, frozen=True):
     """One expected fact; `verdict` is None where the judge abstained. `quote` is from the answer.
 
-    `confidence` is from 0 to 1, None where the judge says none.
+    `confidence` is from 0 to 1, None where the judge says none. `seen` is what the name of the rule does not tell.
     """
 
     fact: str
@@ -64,13 +64,14 @@ class Fact(Struct, frozen=True):
     quote: str | None = None
     rule: str | None = None
     confidence: float | None = None
+    seen: str | None = None
 
 
 class Claim(Struct, frozen=True):
     """One claim of the answer; `verdict` is None where the judge abstained. `quote` is from the chunk named.
 
     `quote_verified` says whether the quote stands in that chunk (whitespace and case folded), None without a quote.
-    `confidence` is from 0 to 1, None where the judge says none.
+    `confidence` is from 0 to 1, None where the judge says none. `seen` is what the name of the rule does not tell.
     """
 
     claim: str
@@ -80,6 +81,7 @@ class Claim(Struct, frozen=True):
     quote_verified: bool | None = None
     rule: str | None = None
     confidence: float | None = None
+    seen: str | None = None
 
 
 class Observation(Struct, frozen=True):

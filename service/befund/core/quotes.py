@@ -10,6 +10,8 @@ _AT_THE_ENDS = " \"'.,;:…"
 _FIRST_WITHOUT_SPACES = "⺀"
 """Scripts from here on (Chinese, Japanese) put no spaces between words."""
 _LONGEST_REMEMBERED = 4_000
+_MOST_PLACES = 1_000
+"""Where a quote is looked at; only a text made for it has it so often inside of words."""
 
 
 def stands_in(quote: str, text: str) -> bool:
@@ -26,11 +28,22 @@ def stands_in(quote: str, text: str) -> bool:
     if not any(character.isalnum() for character in wanted):
         return False
     at = whole.find(wanted)
-    while at >= 0:
-        if not _splits_a_word(whole, at) and not _splits_a_word(whole, at + len(wanted)):
-            return True
-        at = whole.find(wanted, at + 1)
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            return False
+        if not _splits_a_word(whole, at):
+            if not _splits_a_word(whole, at + len(wanted)):
+                return True
+            at += 1
+        at = whole.find(wanted, _word_from(whole, at))
     return False
+
+
+def _word_from(text: str, at: int) -> int:
+    """Where the next word begins, from inside one: nothing before can be the whole of a quote."""
+    while _splits_a_word(text, at):
+        at += 1
+    return at
 
 
 def _splits_a_word(text: str, at: int) -> bool:

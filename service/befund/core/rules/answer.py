@@ -6,8 +6,10 @@ from msgspec import Struct
 
 from befund.core.judging import FactVerdict
 from befund.core.rules import agreement, versions
-from befund.core.rules.candidates import lists_candidates
+from befund.core.rules.asked import asks_openly
+from befund.core.rules.candidates import OR, lists_candidates
 from befund.core.rules.entity import Entity, Key
+from befund.core.rules.exclusion import said_otherwise
 from befund.core.rules.reading import Sentence, Text
 from befund.core.rules.units import UNITS, Reading
 from befund.core.rules.vocabulary import listed
@@ -61,12 +63,13 @@ def _plain(text: Text) -> frozenset[str]:
 
 
 class Finding(Struct, frozen=True):
-    """What became of one fact: verdict, where in the answer, by which rule; how sure where the model decided."""
+    """What became of one fact: verdict, where, by which rule; how sure, and what was seen."""
 
     verdict: FactVerdict | None
     quote: str | None
     rule: str
     confidence: float | None = None
+    seen: str | None = None
 
 
 def objected(rule: str, quote: str | None, confidence: float | None = None) -> Finding:
@@ -92,16 +95,36 @@ def is_denied(sentence: Sentence, token: int, question: Text, read: Text) -> boo
 
 
 def compare_yes_no(answer: Answer, read: Text) -> Finding | None:
-    """Yes against no, where both reference and answer begin with one of them."""
+    """Yes against no, where both reference and answer begin with one of them, or the answer is nothing else."""
     if not read.sentences or not answer.said:
         return None
     wanted, given = _word_of(read.sentences[0]), _word_of(answer.said[0])
-    if wanted is None or given is None:
+    if given is None:
         return None
     quote = answer.said[0].raw
+    if wanted is None:
+        if not _is_bare(answer.said, answer.question, read):
+            return None
+        wanted = _as_asked(answer.question, read)
+        if wanted is None:
+            return Finding(None, quote, "yes or no alone")
     if wanted == given:
         return Finding("stated", quote, "yes or no")
     return Finding("contradicted", quote, "yes or no differs")
+
+
+def _is_bare(said: Sequence[Sentence], question: Text, read: Text) -> bool:
+    """Whether yes or no is all that is said to a question that asks for it, and no figure was expected."""
+    alone = len(said) == 1 and not said[0].terms and not said[0].entities
+    return alone and bool(question.sentences) and not asks_openly(question) and not to_state(read, question)
+
+
+def _as_asked(question: Text, read: Text) -> bool | None:
+    """Whether what is expected says yes to the question or no; None where it says something else."""
+    choice = any(token.text in OR for each in question.sentences for token in each.tokens)
+    if choice or question.denied or not read.keys <= question.keys:
+        return None
+    return None if said_otherwise(read.sentences, question.sentences) is not None else not read.denied
 
 
 def _word_of(sentence: Sentence) -> bool | None:

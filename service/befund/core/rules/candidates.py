@@ -85,8 +85,10 @@ def lists_candidates(sentences: Sequence[Sentence], stated: Sequence[frozenset[s
     if any(_hides(listing, stated, known) for listing in _lines(sentences)):
         return True
     hiding = [any(_hides(listing, stated, known) for listing in _within(each.tokens)) for each in sentences]
+    if not any(hiding):
+        return False
     plain = [set(_words(each.tokens)) for each, hides in zip(sentences, hiding, strict=True) if not hides]
-    return any(hiding) and not any(own <= words for own in stated for words in plain)
+    return not any(own <= words for own in stated for words in plain)
 
 
 def _hides(listing: Listing, stated: Sequence[frozenset[str]], known: frozenset[str]) -> bool:

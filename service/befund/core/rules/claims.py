@@ -7,15 +7,20 @@ from msgspec.structs import replace
 from befund.core.judging import Claim, ClaimVerdict, Passage
 from befund.core.quotes import stands_in
 from befund.core.rules import versions
+from befund.core.rules.asked import asks_openly
 from befund.core.rules.conflict import conflict, denied_there
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
+from befund.core.rules.exclusion import said_otherwise
 from befund.core.rules.language import Tongue
-from befund.core.rules.reading import Sentence, Text
+from befund.core.rules.reading import Sentence, Text, words_found
 from befund.core.rules.support import Support
+from befund.core.rules.verbatim import Standing, places_of
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear, probability
 
+_MOST_FIGURES = 50
+"""Of one sentence that are looked at for the version they hold for; only a text made for it has more."""
 _SMALL_TALK = listed(
     "yes no yeah yep sure okay ok oh wow well thanks thank please sorry agree true exactly absolutely indeed "
     "great good "
@@ -38,7 +43,7 @@ class Context:
         self.texts = texts = evidence.texts
         self.evidence = evidence
         self.question = question
-        self.echoes = _asks_openly(question)
+        self.echoes = asks_openly(question)
         self.known = versions.keys_of([*texts, question])
         self.scopes = [scope for text in texts for scope in versions.scopes(text.sentences, self.known)]
 
@@ -48,16 +53,6 @@ class Context:
 
 
 _SPEAKERS = listed("i you we me us my your our ich wir sie du mich uns mein meine ihr")
-_OPEN = listed(
-    "how what which who when where why whose wie was welche welcher welches welchen welchem wer wann wo warum "
-    "wozu womit "
-    "wessen wem wen woran wieso"
-)
-
-
-def _asks_openly(question: Text) -> bool:
-    """Whether the question asks for something, and not for yes or no."""
-    return any(token.text in _OPEN for sentence in question.sentences for token in sentence.tokens)
 
 
 def is_claim(sentence: Sentence) -> bool:
@@ -107,6 +102,9 @@ def claim_of(
         return _without(sentence, missing[0], found, context)
     if (at := _other_version(sentence, about, context)) is not None:
         return _cite(sentence, "contradicted", at, context, "version differs")
+    same = _word_for_word(sentence, about, context)
+    if same and same[1] == "asserted":
+        return _cite(sentence, "supported", same[0], context, "word for word")
     chunk = context.evidence.chunks[found.best]
     other = context.texts[chunk].tongue
     if tongue and other and tongue != other:
@@ -116,6 +114,8 @@ def claim_of(
             return _cite(sentence, "contradicted", found.best, context, "negation differs")
         if not force:
             return _cite(sentence, None, found.best, context, "negation differs in another matter")
+    if same and not force:
+        return _cite(sentence, None, same[0], context, "word for word, but denied or passed on")
     if sentence.denied and not best.denied and not force:
         return _cite(sentence, None, found.best, context, "negation not in the passage")
     if denied_there(sentence, best) and not force:
@@ -124,8 +124,44 @@ def claim_of(
     decided = model.decide(score, force=force)
     if decided is None and found.together and score >= model.yes / 2:
         decided = True  # its figures side by side in one place make up for words
+    if not force and (rule := _too_close(sentence, found, best, decided=decided)):
+        return _cite(sentence, None, found.best, context, rule)
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
-    return _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+    weighed = _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
+    return replace(weighed, seen=_seen(sentence, found, context))
+
+
+def _seen(sentence: Sentence, found: Support, context: Context) -> str:
+    window = context.evidence.sentences[found.window[0] : found.window[1] + 1]
+    there = frozenset().union(*(each.keys for each in window))
+    return f"{words_found(sentence.keys, there)} found in the best passage"
+
+
+def _too_close(sentence: Sentence, found: Support, best: Sentence, *, decided: bool | None) -> str | None:
+    """Why the words decide nothing: they may say the same, or the opposite, in other words."""
+    if not sentence.terms and not sentence.entities:
+        return "yes or no alone"
+    if decided is None:
+        return None
+    otherwise = said_otherwise([sentence], [best])
+    if otherwise is not None and decided != otherwise:
+        return "denied in other words"
+    measures = all(entity.kind == "quantity" for entity in sentence.entities if not entity.weak)
+    return "figures found, words differ" if found.together and measures and not decided else None
+
+
+def _word_for_word(sentence: Sentence, about: frozenset[Key], context: Context) -> tuple[int, Standing] | None:
+    """Where the context asserts the claim word for word, and of no other version; else where it doubts it."""
+    doubted: tuple[int, Standing] | None = None
+    for row, standing in places_of(sentence, context.evidence):
+        meant = frozenset(key for _, key in versions.named(sentence, context.known)) or about
+        passage = context.evidence.sentences[row]
+        held = frozenset(key for _, key in versions.named(passage, context.known)) or context.scopes[row]
+        if standing == "asserted" and (not meant or not held or meant & held):
+            return row, standing
+        if standing == "doubted":
+            doubted = doubted or (row, standing)
+    return doubted
 
 
 def _weighed(claim: Claim, score: float) -> Claim:
@@ -160,9 +196,10 @@ def _rivals(entity: Entity, lost: Entity, sentence: Sentence) -> bool:
 
 def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) -> int | None:
     """A sentence of the context that gives a figure of the claim for another version, if none gives it for this one."""
-    named = {key for _, key in versions.named(sentence, context.known)}
-    for entity in sentence.entities:
-        meant = versions.scope_at(sentence, entity.start, about, context.known)
+    here = versions.named(sentence, context.known)
+    named = {key for _, key in here}
+    for entity in sentence.entities[:_MOST_FIGURES]:
+        meant = versions.scope_at(sentence, entity.start, about, here)
         if entity.weak or len(meant) != 1 or not entity.provides.isdisjoint(named | meant):
             continue
         stating = sorted({row for key in entity.wants for row in context.evidence.places.get(key, ())})
@@ -174,10 +211,11 @@ def _other_version(sentence: Sentence, about: frozenset[Key], context: Context) 
 
 def _held(row: int, entity: Entity, context: Context) -> frozenset[Key]:
     sentence = context.evidence.sentences[row]
+    here = versions.named(sentence, context.known)
     found: frozenset[Key] = frozenset()
-    for other in sentence.entities:
+    for other in sentence.entities[:_MOST_FIGURES]:
         if not entity.wants.isdisjoint(other.provides):
-            found |= versions.scope_at(sentence, other.start, context.scopes[row], context.known)
+            found |= versions.scope_at(sentence, other.start, context.scopes[row], here)
     return found
 
 

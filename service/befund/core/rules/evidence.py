@@ -12,6 +12,7 @@ from befund.core.rules.alignment import Array, Terms, terms_of
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text, read
+from befund.core.rules.words import Token
 
 WINDOW = 3
 """Sentences that may support a claim together."""
@@ -34,6 +35,7 @@ class Evidence(Struct, frozen=True):
         places: For each of these keys the sentences that provide it.
         pairs: Words that stand side by side.
         means: The mean vector of each sentence.
+        lines: Words and marks of each sentence, a space before and behind each.
         windows: For each sentence the `WINDOW` sentences that begin with it, in its chunk; the last repeats.
     """
 
@@ -47,6 +49,7 @@ class Evidence(Struct, frozen=True):
     places: Mapping[Key, Sequence[int]]
     pairs: frozenset[tuple[str, str]]
     means: Array
+    lines: Sequence[str]
     windows: NDArray[np.intp]
 
     def of_words(self, alike: Array) -> Array:
@@ -98,7 +101,10 @@ def _prepared(passages: Sequence[str], lexicon: Lexicon) -> Evidence:
     pairs = frozenset(pair for sentence in sentences for pair in pairs_of(sentence))
     columns, starts = np.array(words, np.intp), np.array(begins, np.intp)
     means = _means(terms, columns, starts)
-    return Evidence(texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, _windows(chunks))
+    lines = [line_of(sentence.tokens) for sentence in sentences]
+    return Evidence(
+        texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, lines, _windows(chunks)
+    )
 
 
 def _means(terms: Terms, words: NDArray[np.intp], begins: NDArray[np.intp]) -> Array:
@@ -122,6 +128,11 @@ def _windows(chunks: Sequence[int]) -> NDArray[np.intp]:
                 last = first + at
             found[first, at] = last
     return found
+
+
+def line_of(found: Sequence[Token]) -> str:
+    """These tokens as one line, a space before and behind each, so that some can be looked for among others."""
+    return f" {' '.join([token.text for token in found])} "
 
 
 def pairs_of(sentence: Sentence) -> list[tuple[str, str]]:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from befund.core.judging import Fact
+from msgspec.structs import replace
+
+from befund.core.judging import Fact, FactVerdict
 from befund.core.rules import versions
 from befund.core.rules.alignment import likeness, share, terms_of
 from befund.core.rules.answer import Answer, Finding, compare_yes_no, is_denied, objected, to_state
@@ -11,7 +13,7 @@ from befund.core.rules.candidates import hedged
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.references import agrees_with, veto
+from befund.core.rules.references import agrees_with, denied_otherwise, veto
 from befund.core.rules.units import Reading
 from befund.core.rules.weights import Linear
 
@@ -22,7 +24,7 @@ _MOST_OCCURRENCES = 50
 def fact_in(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Fact:
     """The verdict on one expected fact."""
     found = _finding(answer, fact, read, lexicon, model, force=force)
-    return Fact(fact, found.verdict, found.quote, found.rule, found.confidence)
+    return Fact(fact, found.verdict, found.quote, found.rule, found.confidence, found.seen)
 
 
 def _finding(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Linear, *, force: bool) -> Finding:
@@ -115,7 +117,7 @@ def _objection(
     if is_denied(sentence, entity.start, answer.question, read):
         return "negated"
     if asked and wanted.kind != "version" and len(asked) == 1:
-        held = versions.scope_at(sentence, entity.start, around, answer.known)
+        held = versions.scope_at(sentence, entity.start, around, versions.named(sentence, answer.known))
         if held and not held & asked:
             return "version differs"
     if hedged(sentence, entity):
@@ -142,14 +144,18 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
     keys = read.keys - answer.question.keys or read.keys
     whole = next((sentence for sentence in answer.said if keys and keys <= sentence.keys), None)
     if whole is not None:
+        otherwise = denied_otherwise(answer, whole, read)
+        if otherwise is not None:
+            forced: FactVerdict = "stated" if otherwise else "contradicted"
+            return Finding(forced if force else None, whole.raw, "denied in other words")
         rule = veto(answer, whole, read)
         return Finding("stated", whole.raw, "words stated") if rule is None else objected(rule, whole.raw)
     found = agrees_with(answer, fact, read, lexicon, model, force=force)
     if found.agrees is False and found.rule == "wording" and not force and _foreign(answer, read):
         return Finding(None, None, "other language")
     if found.agrees is False:
-        return objected(found.rule, found.quote, found.confidence)
-    return Finding("stated" if found.agrees else None, found.quote, found.rule, found.confidence)
+        return replace(objected(found.rule, found.quote, found.confidence), seen=found.seen)
+    return Finding("stated" if found.agrees else None, found.quote, found.rule, found.confidence, found.seen)
 
 
 def _other_unit(answer: Answer, read: Text) -> Sentence | None:

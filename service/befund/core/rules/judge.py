@@ -12,7 +12,7 @@ from befund.core.judged import nothing_said
 from befund.core.judging import REFUSALS, Claim, Fact, Item, Observation, Passage
 from befund.core.rules import versions
 from befund.core.rules.answer import Answer, answer_of
-from befund.core.rules.behavior import act_of, behavior_of
+from befund.core.rules.behavior import Act, act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
 from befund.core.rules.evidence import evidence_of
 from befund.core.rules.facts import fact_in
@@ -23,12 +23,12 @@ from befund.core.rules.spelling import without_remarks
 from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
 
-RULES = "2026-11.2"
+RULES = "2026-11.3"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
 BY_RULE = 0.8
-"""How sure a verdict is that a rule decides alone: people confirmed 69 of 84 such verdicts (docs/judging.md)."""
+"""How sure a verdict is that a rule decides alone: people confirmed 88 of 104 such verdicts (docs/judging.md)."""
 
 
 class Knowledge(Struct, frozen=True):
@@ -50,14 +50,18 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         return nothing_said(item)
     lexicon = knowledge.lexicon
     question, text = read(item.question, lexicon), read(item.answer, lexicon)
-    acts = [act_of(sentence.raw) for sentence in text.sentences]
-    said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act == "answer"]
+    acts = [act_of(sentence.raw, question) for sentence in text.sentences]
+    said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act in ("answer", None)]
     facts_read = [read(fact, lexicon) for fact in item.expected_facts]
     references = [read(without_remarks(reference), lexicon) for reference in item.reference_answers]
     answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
     facts, agreement, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
-    behavior = _behavior(answer, acts, facts, agreement.agrees)
-    claims = _claims(item, answer, behavior, knowledge, force=force)
+    behavior = _behavior(answer, acts, facts, agreement.agrees, force=force)
+    unsure = {sentence.raw for sentence, act in zip(text.sentences, acts, strict=True) if act is None}
+    claims = [
+        _not_if_a_refusal(claim) if behavior is None and claim.claim in unsure else claim
+        for claim in _claims(item, answer, behavior, knowledge, force=force)
+    ]
     return Observation(
         facts=[replace(fact, confidence=_sure(fact.verdict, fact.confidence)) for fact in facts],
         agrees=agreement.agrees,
@@ -66,7 +70,7 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         reason=_reason(behavior, facts, agreement.agrees, why, claims),
         flags=injection_flags(item),
         agrees_confidence=agreement.confidence,
-        behavior_confidence=BY_RULE,
+        behavior_confidence=_sure(behavior, None),
     )
 
 
@@ -89,7 +93,8 @@ def _correctness(
         one = agrees_with(answer, without_remarks(reference), each, lexicon, model, force=force)
         found.append(one)
         if one.agrees or not why:
-            why = f"{_short(reference)}: {one.rule}" + (f", in {_short(one.quote)}" if one.quote and one.agrees else "")
+            where = f", in {_short(one.quote)}" if one.quote and one.agrees else ""
+            why = f"{_short(reference)}: {_rule(one)}{where}"
         if one.agrees:
             break
     return facts, _with_any(found), why
@@ -108,12 +113,14 @@ def _with_any(found: Sequence[Agreement]) -> Agreement:
 
 
 def _behavior(
-    answer: Answer, acts: Sequence[ExpectedBehavior], facts: Sequence[Fact], agrees: bool | None
+    answer: Answer, acts: Sequence[Act], facts: Sequence[Fact], agrees: bool | None, *, force: bool
 ) -> ExpectedBehavior | None:
     if not answer.text.sentences:
         return None
     known = answer.question.provides
     right = bool(agrees) or any(fact.verdict == "stated" for fact in facts)
+    if right or force:
+        acts = [act or "answer" for act in acts]
     says = [
         right or any(not entity.weak and entity.wants.isdisjoint(known) for entity in sentence.entities)
         for sentence in answer.text.sentences
@@ -152,6 +159,13 @@ def _claims(
     return found + [Claim(sentence.raw, None, rule="too many claims") for sentence in sentences[MAX_CLAIMS:]]
 
 
+def _not_if_a_refusal(claim: Claim) -> Claim:
+    """A claim that may be a refusal, which claims nothing: it is not held against the answer."""
+    if claim.verdict in ("supported", None):
+        return claim
+    return Claim(claim.claim, None, rule="may be a refusal")
+
+
 def _is_aside(sentence: Sentence, *, asks: bool) -> bool:
     """Whether a sentence beside a refusal or a question claims something of its own."""
     return any(not entity.weak for entity in sentence.entities) or len(sentence.terms) >= (5 if asks else 3)
@@ -162,20 +176,27 @@ def _short(text: str) -> str:
     return f'"{line if len(line) <= 80 else line[:79] + "…"}"'
 
 
+def _rule(found: Fact | Claim | Agreement) -> str:
+    """The rule, with what its name does not tell."""
+    return f"{found.rule}: {found.seen}" if found.seen else str(found.rule)
+
+
 def _reason(
     behavior: ExpectedBehavior | None, facts: Sequence[Fact], agrees: bool | None, why: str, claims: Sequence[Claim]
 ) -> str:
     """Rule and passage of what decided: the first fact and the first claim that fail, else the first of each."""
     parts: list[str] = []
+    if behavior is None:
+        parts.append("The answer may be a refusal.")
     if behavior in REFUSALS:
         parts.append(f"The answer is a refusal or a question ({behavior}).")
     fact = next((fact for fact in facts if fact.verdict != "stated"), facts[0] if facts else None)
     if fact:
-        parts.append(f"Fact {_short(fact.fact)}: {fact.verdict or 'abstained'} ({fact.rule}).")
+        parts.append(f"Fact {_short(fact.fact)}: {fact.verdict or 'abstained'} ({_rule(fact)}).")
     if why:
         parts.append(f"Reference {'agrees' if agrees else 'differs' if agrees is False else 'abstained'} ({why}).")
     claim = next((claim for claim in claims if claim.verdict != "supported"), claims[0] if claims else None)
     if claim:
         where = f", passage {claim.chunk_id}" if claim.chunk_id else ""
-        parts.append(f"Claim {_short(claim.claim)}: {claim.verdict or 'abstained'} ({claim.rule}{where}).")
+        parts.append(f"Claim {_short(claim.claim)}: {claim.verdict or 'abstained'} ({_rule(claim)}{where}).")
     return " ".join(parts) or f"The answer does this: {behavior}."

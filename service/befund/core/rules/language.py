@@ -67,7 +67,17 @@ GERMAN = listed(
     "wirst wo wollen wurde wurden zu zum zur zwar zwischen lang lange jetzt"
 )
 _ONLY_ENGLISH = ENGLISH - GERMAN - {"all", "am", "so"}
-_ONLY_GERMAN = GERMAN - ENGLISH - {"die", "war", "man", "bin", "wo", "da", "bei", "gut", "im"}
+_TELLING = listed(
+    "ab gilt gelten bleibt bleiben dauert dauern beträgt kostet kosten hält steht stehen liegt gibt geht lässt läuft "
+    "heißt heisst braucht bietet nein zwei drei vier fünf sechs sieben neun zehn zwölf zwanzig dreißig hundert "
+    "tausend jahr jahre jahren monat monate monaten woche wochen tag tage tagen stunde stunden minuten sekunden "
+    "prozent uhr januar februar märz juni juli oktober dezember rund bereits immer"
+)
+"""Words of German sentences so short that none of the others stands in them."""
+_HOMOGRAPHS = {"die", "war", "man", "bin", "wo", "da", "bei", "gut", "im"}
+"""They tell where nothing else does."""
+_ONLY_GERMAN = (GERMAN | _TELLING) - ENGLISH - _HOMOGRAPHS
+_MARKS = ".,;:!?\"'()"
 _UMLAUTS = frozenset("äöü")
 STOPWORDS = ENGLISH | GERMAN
 
@@ -91,10 +101,9 @@ def tongue_of(words: Iterable[str]) -> Tongue:
     >>> tongue_of("der schlüssel ist für den export".split()), tongue_of(["72", "orbit"])
     ('de', '')
     """
-    german = english = 0
-    for word in words:
-        german += word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word))
-        english += word in _ONLY_ENGLISH
+    bare = [word if word.isalpha() else word.strip(_MARKS) for word in words]
+    german = sum(word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word)) for word in bare)
+    english = sum(map(_ONLY_ENGLISH.__contains__, bare))
     if german == english:
-        return ""
+        return "de" if not english and not _HOMOGRAPHS.isdisjoint(bare) else ""
     return "de" if german > english else "en"

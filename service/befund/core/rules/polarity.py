@@ -25,6 +25,7 @@ _COMPARED = listed("later more less fewer longer earlier mehr weniger später l�
 """These do where "than" or "als" follows ("nicht länger als")."""
 
 _FALSE = frozenset({"false", "untrue", "incorrect", "wrong", "falsch", "unzutreffend", "unrichtig", "unwahr"})
+_MAY_DENY = _CUES | _FALSE
 _BE = frozenset({"is", "was", "are", "were", "be", "ist", "war", "sind", "waren", "wäre"})
 _THAT = frozenset({"that", "dass", "daß", "whether", "ob"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "!", "?"})
@@ -110,11 +111,8 @@ def _denies_clause(found: Sequence[Token], cue: int) -> bool:
 def cues(found: Sequence[Token], start: int = 0, end: int | None = None) -> tuple[int, ...]:
     """Where the words stand that deny something; an even number of them cancels out."""
     end = len(found) if end is None else end
-    return tuple([at for at in range(start, end) if _may_deny(found[at].text) and _is_cue(found, at, end)])
-
-
-def _may_deny(text: str) -> bool:
-    return text in _CUES or text in _FALSE or text.endswith("n't")
+    may = [at for at in range(start, end) if found[at].text in _MAY_DENY or found[at].text[-3:] == "n't"]
+    return tuple([at for at in may if _is_cue(found, at, end)])
 
 
 def _is_cue(found: Sequence[Token], at: int, end: int) -> bool:

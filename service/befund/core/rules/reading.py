@@ -95,6 +95,15 @@ def text_of(sentences: Sequence[Sentence], tongue: Tongue) -> Text:
     )
 
 
+def words_found(wanted: frozenset[str], given: frozenset[str]) -> str:
+    """How many of these words the others have, for a reader.
+
+    >>> words_found(frozenset({"jug", "lid"}), frozenset({"lid"}))
+    '1 of 2 content words'
+    """
+    return f"{len(wanted & given)} of {len(wanted)} content words"
+
+
 _BLOCK = re.compile(r"\n[ \t]*(?:\n|(?=[-*+•#|>] ?)|(?=\d{1,3}[.)] ))|\|[ \t]*\n")
 _MARKER = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)")
 

@@ -8,19 +8,21 @@ from befund.core.rules import agreement
 from befund.core.rules.answer import Answer, compare_yes_no, is_denied, to_state
 from befund.core.rules.candidates import hedged
 from befund.core.rules.entity import Entity
+from befund.core.rules.exclusion import is_statement, said_otherwise
 from befund.core.rules.language import Lexicon
-from befund.core.rules.reading import Sentence, Text, text_of
+from befund.core.rules.reading import Sentence, Text, text_of, words_found
 from befund.core.rules.spelling import spelled_otherwise
 from befund.core.rules.weights import Linear, probability
 
 
 class Agreement(Struct, frozen=True):
-    """Whether the answer agrees with a reference, by which rule, where; how sure where the model decided."""
+    """Whether the answer agrees with a reference, by which rule, where; how sure, and what was seen."""
 
     agrees: bool | None
     rule: str
     quote: str | None
     confidence: float | None = None
+    seen: str | None = None
 
 
 def _figure_differs(answer: Answer, exact: Sequence[Entity]) -> str | None:
@@ -43,19 +45,23 @@ def agrees_with(
     if not read.sentences or not answer.said:
         return Agreement(False, "nothing said", None)
     if yes_no := compare_yes_no(answer, read):
-        return Agreement(yes_no.verdict == "stated", yes_no.rule, yes_no.quote)
+        return Agreement(None if yes_no.verdict is None else yes_no.verdict == "stated", yes_no.rule, yes_no.quote)
     said = text_of(answer.said, answer.text.tongue)
     values = agreement.measure(answer.question, said, read, (reference, answer.raw), lexicon)
     score = model.score(values)
     spelled = _otherwise_spelled(answer, read)
     decided = spelled or model.decide(score, force=force)
     best = max(answer.said, key=lambda sentence: _overlap(sentence, read))
-    if decided is not False and (rule := veto(answer, best, read)):
+    otherwise = denied_otherwise(answer, best, read)
+    if decided is not False and (rule := veto(answer, best, read, but_denial=otherwise is True)):
         return Agreement(False, rule, best.raw)
+    if otherwise is not None and decided is not otherwise and not force:
+        return Agreement(None, "denied in other words", best.raw)
     if decided and not force and _denies_elsewhere(answer, read):
         return Agreement(None, "something is denied", best.raw)
     sure = None if decided is None or spelled else probability(score if decided else -score)
-    return Agreement(decided, "wording", best.raw, sure)
+    new = read.keys - answer.question.keys or read.keys
+    return Agreement(decided, "wording", best.raw, sure, f"{words_found(new, said.keys)} found in the answer")
 
 
 def _otherwise_spelled(answer: Answer, read: Text) -> bool:
@@ -79,15 +85,30 @@ def _overlap(sentence: Sentence, read: Text) -> int:
     )
 
 
-def veto(answer: Answer, best: Sentence, read: Text) -> str | None:
-    """What speaks against agreement whatever the words are: denial, other figures, a list of candidates."""
+def denied_otherwise(answer: Answer, best: Sentence, read: Text) -> bool | None:
+    """Whether answer and reference may deny the same, one of them in a word of its own; see `said_otherwise`."""
+    found = said_otherwise([best], read.sentences, answer.question)
+    return found if found or is_statement(read) else None
+
+
+def veto(answer: Answer, best: Sentence, read: Text, *, but_denial: bool = False) -> str | None:
+    """What speaks against agreement whatever the words are: denial, other figures, a list of candidates.
+
+    Args:
+        answer: The answer.
+        best: Its sentence that says most of the reference.
+        read: The reference.
+        but_denial: Leave denials out, since one side may deny in other words.
+    """
     exact = to_state(read, answer.question)
     stated = [entity for entity in best.entities if any(agreement.states_in([entity], own) for own in exact)]
     if rule := _figure_differs(answer, exact):
         return rule
     keys = read.keys - answer.question.keys or read.keys
     places = [term.at for term in best.terms if term.key in keys] + [entity.start for entity in stated]
-    if read.denied:
+    if but_denial:
+        pass
+    elif read.denied:
         if not any(each.denied for each in (*answer.said, *answer.question.sentences)):
             return "negated"
     elif places and all(is_denied(best, place, answer.question, read) for place in places):

@@ -40,9 +40,13 @@ def scopes(sentences: Sequence[Sentence], known: frozenset[Key]) -> list[frozens
     return found
 
 
-def scope_at(sentence: Sentence, token: int, around: frozenset[Key], known: frozenset[Key]) -> frozenset[Key]:
-    """The versions that hold at a token: of its clause, else named before it, else in a later clause, else `around`."""
-    here = named(sentence, known)
+def scope_at(sentence: Sentence, token: int, around: frozenset[Key], here: list[tuple[Entity, Key]]) -> frozenset[Key]:
+    """The versions that hold at a token: of its clause, else named before it, else in a later clause, else `around`.
+
+    `here` is what the sentence names.
+    """
+    if not here:
+        return around
     clause = sentence.clause_at(token)
     own = frozenset(key for entity, key in here if clause.start <= entity.start < clause.end)
     before = frozenset(key for entity, key in here if entity.start < token)

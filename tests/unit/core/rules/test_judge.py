@@ -56,6 +56,27 @@ def test_the_reason_names_rule_and_passage(knowledge: Knowledge) -> None:
 
 
 @pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        (
+            Item("What is it?", "The blue jug sings loudly at night.", context=[Passage("c7", "The jug is heavy.")]),
+            "wording: 1 of 5 content words found in the best passage",
+        ),
+        (
+            Item("Who performed it?", "George Robertson", reference_answers=["Larry Marks"]),
+            "wording: 0 of 2 content words found in the answer)",
+        ),
+        (
+            Item("What is said?", "The handle is plain.", expected_facts=["the lid is red"]),
+            "wording: 0 of 2 content words found in the answer)",
+        ),
+    ],
+)
+def test_where_words_decide_the_reason_counts_them(knowledge: Knowledge, item: Item, reason: str) -> None:
+    assert reason in judge(item, knowledge).reason
+
+
+@pytest.mark.parametrize(
     ("answer", "behavior"),
     [
         ("Orbit 3.0 retries for 72 hours.", "answer"),
