@@ -14,8 +14,6 @@ import msgspec
 from befund.cli.retrieve_eval import FAILED, NOT_MEASURABLE, is_file
 from befund.contract import CompareResponse, Level, Verdict
 from befund.core import errors
-from befund.here import data_folder, service_url, waiting_service
-from befund.settings import SettingsError
 from befund.terminal.text import literal
 from befund_client import (
     BefundError,
@@ -102,6 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.init_gates:
         print(gates_template(), end="")
         return 0
+    from befund.settings import SettingsError
+
     try:
         wire = _compare(arguments)
         answer = _decoded(wire)
@@ -144,6 +144,8 @@ def _compare(arguments: argparse.Namespace) -> bytes:
         gates=None if arguments.gates is None else read_gates(arguments.gates),
         **{name: value for name in ("alpha", "seed") if (value := getattr(arguments, name)) is not None},
     )
+    from befund.here import service_url
+
     url = service_url(arguments.url)
     if url is None and all_files:
         from befund.usecases.compare import compare_rankings  # needs the server extra
@@ -155,6 +157,8 @@ def _compare(arguments: argparse.Namespace) -> bytes:
 
 def _asked(url: str | None, body: bytes) -> bytes:
     """The answer of the service at an address, or of the data folder, which is opened here."""
+    from befund.here import data_folder, waiting_service
+
     if url is None:
         print(
             f"befund: no service named (--url, BEFUND_URL): using the data folder {literal(str(data_folder()))}",
