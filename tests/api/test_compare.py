@@ -154,6 +154,22 @@ async def test_the_budget_of_answers(stored: httpx.AsyncClient) -> None:
     assert found["budget"]["cost_usd"] == {"baseline": 0.25, "candidate": 0.5, **twice}
 
 
+@pytest.mark.parametrize("gate", [NO_DROP, NO_REGRESSION, {"metric": "hit_rate@3", "min": 0.4}])
+@pytest.mark.parametrize("outage", [[], ["x"]])
+async def test_a_search_that_finds_nothing_any_more_fails_its_gates(
+    stored: httpx.AsyncClient, gate: dict[str, Any], outage: list[str]
+) -> None:
+    candidate = {"rankings": dict.fromkeys(BEFORE, outage), "k": 3}
+    found = await compare(stored, inline(candidate=candidate, gates=[gate]))
+    assert [each["status"] for each in found["gates"]] == ["fail"]
+
+
+async def test_a_stored_run_that_found_nothing_fails_its_gates(stored: httpx.AsyncClient) -> None:
+    await measure(stored, "pr-42", {each: [] for each in BEFORE}, replace_run=True)
+    found = await compare(stored, runs(NO_DROP, {"metric": "hit_rate@3", "max_drop": 0}))
+    assert [each["status"] for each in found["gates"]] == ["fail", "fail"]
+
+
 async def test_an_unknown_run_is_404(stored: httpx.AsyncClient) -> None:
     await refused(stored.post("/compare", json=runs(candidate={"run": "pr-43"})), 404, "unknown-run")
 

@@ -154,7 +154,7 @@ class Side(Struct, frozen=True, kw_only=True):
         """How many chunks were asked for, where the configuration says so."""
         retrieval = self.config.get("retrieval")
         asked = retrieval.get("top_k") if isinstance(retrieval, dict) else None
-        return asked if isinstance(asked, int) and not isinstance(asked, bool) else None
+        return asked if isinstance(asked, int) and not isinstance(asked, bool) and asked > 0 else None
 
 
 class Ranked:
