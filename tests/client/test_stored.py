@@ -143,6 +143,6 @@ def test_a_shown_run_says_its_level_what_it_left_out_and_nothing_of_intervals_it
     service.plays(Reply(body=RUN | {"questions": 6, "metrics": metrics, "measured": {"level": "evidence"}}))
     assert main(["runs", "show", "main", "--url", service.url]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("Run main: 6 questions, 4 eligible for retrieval, 2 excluded\n")
+    assert out.startswith("Run main: 6 questions, 4 eligible for retrieval\n")
     assert "\nMetrics by evidence\n" in out
     assert "interval" not in out
