@@ -13,16 +13,17 @@ from befund.contract import (
     JudgedFact,
     JudgeInfo,
     JudgeItem,
+    JudgeStatus,
     Judgment,
     JudgmentRecord,
     JudgmentStatus,
 )
 from befund.core.access import roles_of
 from befund.core.datasets import Placed
-from befund.core.errors import BefundError, ContradictionError
+from befund.core.errors import BefundError, ContradictionError, JudgeError
 from befund.core.families import SHARED_MODEL_FAMILY, share_a_family
 from befund.core.injection import injection_flags
-from befund.core.judged import Judged
+from befund.core.judged import NO_USAGE, Judged
 from befund.core.judging import Item, Passage
 from befund.core.retrieval.envelope import LazyQuestion, read_question
 from befund.core.runs import JUDGMENT, Record
@@ -105,6 +106,32 @@ def judgment_of(task: Task, judged: Judged, *, judge: JudgeInfo, id: str, latenc
     )
 
 
+def failed_judgment(task: Task, error: BefundError, *, judge: JudgeInfo, id: str) -> Judgment:
+    """What a run keeps of an answer that got no judgment: what was to be judged is `failed`, and nothing more known."""
+    item = task.item
+    return Judgment(
+        correct=None,
+        faithful=None,
+        behaved=None,
+        status=JudgmentStatus(
+            correct=_failed(bool(item.expected_facts or item.reference_answers)),
+            faithful=_failed(item.context_is_known),
+            behaved=_failed(item.expected_behavior is not None),
+        ),
+        reason=f"No verdict ({error.code}). {error.detail}",
+        facts=[],
+        claims=[],
+        observed_behavior=None,
+        agreement=0.0,
+        flags=list(dict.fromkeys(_flags(task, judge.models))),
+        judge=judge,
+        usage=(error.usage if isinstance(error, JudgeError) else None) or NO_USAGE,
+        cached=False,
+        latency_ms=0.0,
+        id=id,
+    )
+
+
 def record_of(task: Task, judgment: Judgment, *, content: Content) -> Record:
     """What a run keeps of a judgment; the task belongs to a question of its data set."""
     assert task.place is not None  # noqa: S101 - runs take no others
@@ -142,6 +169,10 @@ def leaks(context: Sequence[Chunk], role: str | None) -> list[str]:
     if role is None or all(named is None for named in roles):
         return []
     return [chunk.id for chunk, named in zip(context, roles, strict=True) if named is None or role not in named]
+
+
+def _failed(is_evaluable: bool) -> JudgeStatus:
+    return "failed" if is_evaluable else "not_evaluable"
 
 
 def _completed(sent: JudgeItem, question: LazyQuestion) -> JudgeItem:

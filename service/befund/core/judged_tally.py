@@ -61,8 +61,16 @@ def time_of(milliseconds: float | None) -> Times:
     return Times() if milliseconds is None else Times(1, milliseconds, milliseconds)
 
 
+def is_failed(judgment: Judgment) -> bool:
+    """Whether a run holds an attempt here that gave no judgment."""
+    status = judgment.status
+    return "failed" in (status.correct, status.faithful, status.behaved)
+
+
 def shape_of(judgment: Judgment, expected: ExpectedBehavior | None) -> Shape:
     """What a judgment adds."""
+    if is_failed(judgment):
+        expected = None
     return Shape(
         judge=judgment.judge.fingerprint,
         correct=_mark(judgment, "correct"),
@@ -115,7 +123,8 @@ class JudgedTally:
         """Take in a judgment."""
         self.count(shape_of(judgment, expected))
         self.add_usage(judgment.usage)
-        self.add_times(judge=time_of(judgment.latency_ms), generation=time_of(generation_ms))
+        took = None if is_failed(judgment) else judgment.latency_ms
+        self.add_times(judge=time_of(took), generation=time_of(generation_ms))
 
     def add_failure(self, item: Item | None) -> None:
         """Take in an answer that got no judgment; of one that could not be read nothing is known (None)."""

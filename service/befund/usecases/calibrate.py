@@ -13,8 +13,8 @@ from befund.core.judge_tasks import Outcome
 from befund.core.judging import Dimension
 from befund.core.voting import DIMENSIONS
 from befund.usecases.budget import Budget
-from befund.usecases.judge import Judging, info_of
-from befund.usecases.judge_lookup import tasks_of
+from befund.usecases.judge import Judging
+from befund.usecases.judge_lookup import info_of, tasks_of
 
 
 class Calibrated(Struct, frozen=True):

@@ -22,7 +22,6 @@ from befund.core.diagnosis.generation import Said
 from befund.core.diagnosis.trace import Trace
 from befund.core.errors import BefundError, ContradictionError
 from befund.core.judge_tasks import Outcome, leaks
-from befund.core.judge_tasks import record_of as judgment_record_of
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import DIAGNOSIS, Record
 from befund.core.together import together
@@ -98,6 +97,7 @@ class Diagnosing(Struct, frozen=True):
         repeats = await self._unanswered(options, caller, request_hash("/diagnose", msgspec.json.encode(request)))
         (work,) = await self._all([request], options)
         if work.error is not None:
+            await self._keep([work], options, b"", None)
             raise work.error
         await self._keep([work], options, msgspec.json.encode(work.diagnosis), repeats)
         return work.found
@@ -238,20 +238,20 @@ class Diagnosing(Struct, frozen=True):
         self, works: Sequence[_Work], options: DiagnoseBatchOptions, answer: bytes, repeats: Answered | None
     ) -> None:
         """Keep diagnoses, and the judgments made for them, in the run that the request names."""
-        kept = [work for work in works if work.diagnosis is not None]
+        kept = [work for work in works if work.diagnosis is not None or work.judged is not None]
         if options.run is None or not kept:
             return
         answers = cast(Answers, kept[0].answers)
         asked = {answers.judge_of(work.judged.task).name for work in kept if work.judged and work.judged.task}
         judges = {name: judge for name, judge in answers.judges.items() if judge.name in asked}
-        records = [record for work in kept for record in self._records(work)]
+        records = [record for work in kept for record in self._records(work, answers)]
         mine = msgspec.structs.replace(answers, judges=judges)
         await self.judging.keeping.write(mine, records, answer=answer, repeats=repeats)
 
-    def _records(self, work: _Work) -> Iterable[Record]:
+    def _records(self, work: _Work, answers: Answers) -> Iterable[Record]:
         content = self.judging.content
-        if work.judged is not None and work.judged.task is not None and work.judged.judgment is not None:
-            yield judgment_record_of(work.judged.task, work.judged.judgment, content=content)
+        if work.judged is not None:
+            yield from self.judging.keeping.records(answers, [work.judged], key_of=lambda _: self.judging.new_id())
         if work.case is not None and work.diagnosis is not None:
             yield record_of(work.case, work.diagnosis, asked=work.judged is not None, content=content)
 

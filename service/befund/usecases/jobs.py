@@ -164,7 +164,7 @@ class JobRunner:
             async with turn:
                 now = replace(waiting.answers, options=replace(options, replace_run=replaces))
                 await self._judging.keeping.keep(now, [outcome], key_of=lambda _: entry_key(job.id, str(place)))
-                replaces = replaces and outcome.judgment is None
+                replaces = replaces and outcome.task is None
                 cost = outcome.judgment.usage.cost_usd if outcome.judgment else None
                 result = self._result(job, place, outcome)
                 failed = outcome.judgment is None

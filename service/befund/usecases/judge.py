@@ -10,7 +10,6 @@ from befund.contract import (
     Content,
     JudgeBatchOptions,
     JudgeCalibration,
-    JudgeInfo,
     JudgeOptions,
     JudgeRequest,
     Judgment,
@@ -25,7 +24,7 @@ from befund.core.judged import judged_by, nothing_said
 from befund.core.monitors import key_of as entry_key
 from befund.core.runs import Tally
 from befund.core.together import together
-from befund.ports import Answered, Judge, Judges, Store
+from befund.ports import Answered, Judges, Store
 from befund.usecases.budget import Budget
 from befund.usecases.canaries import Canaries, CountCanary, usage_of
 from befund.usecases.judge_keeping import Keeping, KeyOf
@@ -100,7 +99,7 @@ class Judging(Struct, frozen=True):
         task = answers.task(request)
         try:
             judgment = await self._judgment(task, answers)
-        except JudgeError as error:  # a monitor that did not count it would show no outage of the judge
+        except JudgeError as error:  # who did not count it would show no outage of the judge
             await self.keeping.keep(answers, [Outcome(task, error=error)], key_of=key_of)
             raise
         outcome, answer = Outcome(task, judgment), msgspec.json.encode(judgment)
@@ -221,21 +220,9 @@ class Judging(Struct, frozen=True):
         else:
             use_cache = options.use_cache and not task.fresh
             judged = await judge_by_votes(judge, task.item, votes=options.votes, use_cache=use_cache)
-        info = info_of(judge, answers.calibrations.get(judge.fingerprint))
+        info = answers.info(judge)
         latency_ms = (self.clock() - began) * 1000
         return judgment_of(task, judged, judge=info, id=self.new_id(), latency_ms=latency_ms)
-
-
-def info_of(judge: Judge, calibration: dict[str, JudgeCalibration] | None) -> JudgeInfo:
-    """A judge as callers see it."""
-    return JudgeInfo(
-        name=judge.name,
-        model=judge.model,
-        rubric=judge.rubric,
-        fingerprint=judge.fingerprint,
-        models=list(judge.models),
-        calibration=calibration,
-    )
 
 
 class BatchTally:

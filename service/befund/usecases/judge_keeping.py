@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from befund.contract import Content
 from befund.core.errors import ConflictError
-from befund.core.judge_tasks import Outcome, record_of
+from befund.core.judge_tasks import Outcome, failed_judgment, record_of
 from befund.core.monitors import Entry, entry_of
 from befund.core.runs import Record
 from befund.ports import Answered, RunWrite, Store
@@ -38,7 +38,7 @@ class Keeping(Struct, frozen=True):
         Args:
             answers: The request; one that names neither run nor monitor keeps nothing.
             outcomes: What came of the answers.
-            key_of: Names entries of a monitor, which take the place of those with the same key.
+            key_of: Names entries of a monitor, which take the place of those with the same key, and what failed.
             answer: The answer to the request.
             repeats: What to remember of it.
 
@@ -47,7 +47,7 @@ class Keeping(Struct, frozen=True):
             AlreadyAnswered: The same request was answered meanwhile.
         """
         if answers.options.monitor is None:
-            await self.write(answers, self._records(outcomes), answer=answer, repeats=repeats)
+            await self.write(answers, self.records(answers, outcomes, key_of=key_of), answer=answer, repeats=repeats)
         elif entries := self._entries(answers, outcomes, key_of):
             answered = answered_with(repeats, answer) if answer else None
             async with self._once(repeats):
@@ -93,7 +93,20 @@ class Keeping(Struct, frozen=True):
         )
         return [entry for entry in made if entry is not None]
 
-    def _records(self, outcomes: Sequence[Outcome]) -> Iterator[Record]:
-        for outcome in outcomes:
-            if outcome.task is not None and outcome.judgment is not None and outcome.task.place is not None:
-                yield record_of(outcome.task, outcome.judgment, content=self.content)
+    def records(self, answers: Answers, outcomes: Sequence[Outcome], *, key_of: KeyOf) -> Iterator[Record]:
+        """What a run keeps: judgments, and answers that got none as failed, so that they are missed in no figure.
+
+        Args:
+            answers: The request.
+            outcomes: What came of the answers.
+            key_of: Names what failed, by the place of its answer.
+        """
+        for place, outcome in enumerate(outcomes):
+            task, judgment = outcome.task, outcome.judgment
+            if task is None or task.place is None:
+                continue
+            if judgment is None and outcome.error is not None:
+                judge = answers.info(answers.judge_of(task))
+                judgment = failed_judgment(task, outcome.error, judge=judge, id=key_of(place))
+            if judgment is not None:
+                yield record_of(task, judgment, content=self.content)

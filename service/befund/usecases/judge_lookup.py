@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from befund import __version__
-from befund.contract import JudgeBatchItem, JudgeCalibration, JudgeItem, JudgeName, JudgeOptions
+from befund.contract import JudgeBatchItem, JudgeCalibration, JudgeInfo, JudgeItem, JudgeName, JudgeOptions
 from befund.core import monitors
 from befund.core.datasets import Selection, Version
 from befund.core.decoding import decode
@@ -61,6 +61,10 @@ class Answers(Struct, frozen=True):
         own = task.sent.judge if isinstance(task.sent, JudgeBatchItem) else None
         return self.judges[own or self.options.judge]
 
+    def info(self, judge: Judge) -> JudgeInfo:
+        """A judge as callers see it, with what is known of how it agrees with people."""
+        return info_of(judge, self.calibrations.get(judge.fingerprint))
+
     def task(self, sent: JudgeItem) -> Task:
         """One answer to be judged.
 
@@ -79,6 +83,18 @@ class Answers(Struct, frozen=True):
                     "/question_id", "unknown-question", f"The data set has no question {sent.question_id!r}."
                 )
         return task_of(sent, place)
+
+
+def info_of(judge: Judge, calibration: dict[str, JudgeCalibration] | None) -> JudgeInfo:
+    """A judge as callers see it."""
+    return JudgeInfo(
+        name=judge.name,
+        model=judge.model,
+        rubric=judge.rubric,
+        fingerprint=judge.fingerprint,
+        models=list(judge.models),
+        calibration=calibration,
+    )
 
 
 class Lookup(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from befund.contract import JudgeItem, JudgeOptions, JudgmentRecord, RejudgeRequest
 from befund.core.errors import ConflictError, ContradictionError
 from befund.core.judge_batch import AT_ONCE
-from befund.core.judge_tasks import Outcome, record_of
+from befund.core.judge_tasks import Outcome
 from befund.core.names import read_name
 from befund.core.runs import JUDGMENT, RETRIEVAL, Record, Run
 from befund.ports import RunWrite
@@ -61,12 +61,14 @@ class Rejudging(Struct, frozen=True):
         wanted = frozenset(request.questions or (record.question_id for record in records))
         kept = [record for record in records if record.question_id in wanted]
         answers = _answers(name, records, wanted)
+        about = await self._about(run, answers, request)
+        tasks = [about.task(_item(question, record)) for question, record in answers.items()]
         done = Rejudged(
-            await self._judge(run, answers, request),
+            await self.judging.judge_all(tasks, about, Budget(request.max_cost_usd)),
             list(dict.fromkeys(record.question_id for record in kept if record.question_id not in answers)),
         )
         try:
-            write = self._write(run, kept, done.outcomes, request)
+            write = self._write(run, kept, about, done.outcomes, request)
             await self.judging.store.write_run(write, answered=answered_with(repeats, encode(done)))
         except ConflictError as error:
             if error.code == "answered-meanwhile":
@@ -74,29 +76,28 @@ class Rejudging(Struct, frozen=True):
             raise
         return done
 
-    async def _judge(self, run: Run, answers: dict[str, JudgmentRecord], request: RejudgeRequest) -> list[Outcome]:
+    async def _about(self, run: Run, answers: Collection[str], request: RejudgeRequest) -> Answers:
         judge = self.judging.judges.named(request.judge)
         store = self.judging.store
-        about = Answers(
+        return Answers(
             JudgeOptions(judge=request.judge, votes=request.votes, use_cache=request.use_cache),
             {request.judge: judge},
             await store.selection_of_version(run.dataset.version.hash, list(answers)),
             run.dataset_name,
             await store.calibrations([judge.fingerprint]),
         )
-        tasks = [about.task(_item(question, record)) for question, record in answers.items()]
-        return await self.judging.judge_all(tasks, about, Budget(request.max_cost_usd))
 
     def _write(
-        self, run: Run, records: Sequence[Record], outcomes: Sequence[Outcome], request: RejudgeRequest
+        self,
+        run: Run,
+        records: Sequence[Record],
+        about: Answers,
+        outcomes: Sequence[Outcome],
+        request: RejudgeRequest,
     ) -> RunWrite:
         judge = self.judging.judges.named(request.judge)
         written = [record for record in records if record.part == RETRIEVAL]  # a diagnosis rests on the old verdicts
-        written += [
-            record_of(outcome.task, outcome.judgment, content=self.judging.content)
-            for outcome in outcomes
-            if outcome.task is not None and outcome.judgment is not None
-        ]
+        written += self.judging.keeping.records(about, outcomes, key_of=lambda _: self.judging.new_id())
         identity = msgspec.structs.replace(
             run.identity,
             judges={judge.name: judge.fingerprint},

@@ -16,7 +16,8 @@ class Noise(Struct, frozen=True):
 
     Attributes:
         same: Questions with the same answer by the same judge.
-        judged_again: Of these, those really judged twice: a verdict from the cache agrees with itself.
+        judged_again: Of these, those really judged twice: a verdict from the cache agrees with itself, and a judge
+            that failed gave none.
         differing: Those of `judged_again` with another verdict on any dimension.
     """
 
@@ -33,7 +34,11 @@ def noise_of(paired: Paired) -> Noise:
         for question in paired.ids
         if question in before and question in after and _is_same(before[question], after[question])
     ]
-    again = [question for question in same if not (before[question].cached or after[question].cached)]
+    again = [
+        question
+        for question in same
+        if all(not (side[question].cached or side[question].failed) for side in (before, after))
+    ]
     return Noise(same, again, [question for question in again if _differ(before[question], after[question])])
 
 

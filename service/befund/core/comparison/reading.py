@@ -229,7 +229,8 @@ def _answered(record: JudgmentRecord) -> Answered:
     verdicts: dict[str, Scored] = {
         name: Scored(getattr(judgment, name), getattr(judgment.status, name)) for name in DIMENSIONS
     }
-    verdicts[GIVEN_CLAIMS] = verdicts["faithful"] if judgment.claims else Scored(None, "not_evaluable")
+    is_open = judgment.status.faithful in ("failed", "abstained")  # whether it claims anything is not known either
+    verdicts[GIVEN_CLAIMS] = verdicts["faithful"] if judgment.claims or is_open else Scored(None, "not_evaluable")
     usage = generation.usage if generation else None
     tokens = None if usage is None else _sum(usage.input_tokens, usage.output_tokens)
     return Answered(

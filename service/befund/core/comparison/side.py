@@ -93,6 +93,11 @@ class Answered(Struct, frozen=True, gc=False):
     latency_ms: float | None
     cost_usd: float | None
 
+    @property
+    def failed(self) -> bool:
+        """Whether its judge gave no judgment."""
+        return any(verdict.status == "failed" for verdict in self.verdicts.values())
+
 
 class Measured(Struct, frozen=True, kw_only=True):
     """How retrieval was measured: the options that change what a figure means."""

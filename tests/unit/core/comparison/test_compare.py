@@ -271,6 +271,11 @@ class TestNoise:
         after = judged({"A": True, "B": False}, answers=SAME, cached=True)
         assert finding(compare(before, after), "JUDGE_NOISE") is None
 
+    def test_a_judge_that_failed_does_not_disagree(self) -> None:
+        before = judged({"A": True, "B": True}, answers=SAME)
+        after = judged({"A": True, "B": "failed"}, answers=SAME)
+        assert finding(compare(before, after), "JUDGE_NOISE") is None
+
 
 def test_answers_that_nobody_judged_are_said() -> None:
     before = ranked(questions(*FOUR), hits("A", of=FOUR))
