@@ -81,7 +81,9 @@ async def test_where_the_caller_would_rather_read_it_is_a_page(kept: httpx.Async
     assert "How far does the judge “rules” agree with people?" in answer.text
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html;q=0.5, application/json", "image/png"])
+@pytest.mark.parametrize(
+    "accept", ["*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0", "image/png"]
+)
 async def test_else_it_is_json(kept: httpx.AsyncClient, accept: str) -> None:
     answer = await kept.post("/judge/calibration", json=request(labelled(True)), headers={"accept": accept})
     assert answer.headers["content-type"] == "application/json"

@@ -61,9 +61,9 @@ class TestTheTemplate:
         named = [gate.metric for gate in read_gates("all.toml")]
         assert named == [
             "recall@5",
-            "acl_leaks",
             "unscored",
             "hit_rate@5",
+            "acl_leaks",
             "correct",
             "faithful",
             "tokens_per_question",

@@ -9,6 +9,7 @@ from litestar.di import NamedDependency
 from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody
 
+from befund.api.accept import form_asked_for
 from befund.api.auth import needs
 from befund.api.body import ALSO_WRITES
 from befund.api.judge import JudgeEvaluation
@@ -50,7 +51,7 @@ class CalibrationController(Controller):
         change a verdict. With `Accept: text/html` the answer is a page with plots, one file that needs nothing else.
         """
         found = await judgment.of_calibration(data, request)
-        if request.accept.best_match([JSON, page.MEDIA_TYPE]) != page.MEDIA_TYPE:
+        if form_asked_for(request.headers, [JSON, page.MEDIA_TYPE]) == JSON:
             return Response(msgspec.json.encode(found), media_type=JSON)
         # Drawing takes most of a second, which other callers should not wait for.
         written = await asyncio.to_thread(calibration_page, found)

@@ -11,6 +11,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody
 from msgspec import Struct
 
+from befund.api.accept import form_asked_for
 from befund.api.auth import needs
 from befund.api.body import ALSO_WRITES, Encoded
 from befund.api.exchange import Exchange
@@ -45,7 +46,7 @@ class Comparison(Struct, frozen=True):
         began = self.telemetry.clock()
         attend = partial(unless_caller_goes, receive=request.receive)
         answer = await self.comparing.compare(body, in_thread=in_thread, attend=attend)
-        form = request.accept.best_match(list(FORMS)) or JSON
+        form = form_asked_for(request.headers, list(FORMS))
         written = await in_thread(partial(FORMS[form], answer))
         about = {**Exchange.of(request.scope).log_fields(), "endpoint": "/compare"}
         self.telemetry.compared(answer, request=about, latency_ms=(self.telemetry.clock() - began) * 1000)

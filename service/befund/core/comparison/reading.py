@@ -56,7 +56,13 @@ def asked_of(edition: Edition) -> dict[str, Asked]:
     read = read_questions(dataset.questions)
     return {
         kept.id: Asked(
-            kept.hash, _truth(question, grades), question.tags, question.split, question.critical, question.role
+            kept.hash,
+            _truth(question, grades),
+            question.tags,
+            question.split,
+            question.critical,
+            question.role,
+            bool(question.non_relevant),
         )
         for kept, (question, grades) in zip(edition.questions, read, strict=True)
     }

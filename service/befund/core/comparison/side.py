@@ -27,6 +27,7 @@ class Asked(Struct, frozen=True, gc=False):
         split: Its split.
         critical: Whether it is critical.
         role: Who asks.
+        watched: Whether chunks are known that must not come back.
     """
 
     whole: str
@@ -35,6 +36,7 @@ class Asked(Struct, frozen=True, gc=False):
     split: str | None = None
     critical: bool = False
     role: str | None = None
+    watched: bool = False
 
 
 class Found(Struct, frozen=True, gc=False):

@@ -1,6 +1,6 @@
 """What gates count by question of the candidate: access leaks, known false positives, what is not scored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,12 +13,14 @@ class Count(Struct, frozen=True):
 
     Attributes:
         flagged: They.
-        n: Of how many.
-        unknown_because: Why it cannot be told; None where it can.
+        n: Of how many: those that could have it.
+        untold: Those of `n` of which it cannot be told.
+        unknown_because: Why nothing can be told; None where something can.
     """
 
     flagged: Sequence[str]
     n: int
+    untold: Sequence[str] = ()
     unknown_because: str | None = None
 
 
@@ -45,28 +47,63 @@ class Counts:
                 return self._unscored(selected)
 
     def _leaks(self, selected: Selected) -> Count:
-        candidate = self._paired.candidate
-        held = [question for question in self._paired.named(selected.mask) if candidate.holds(question)]
-        leaking = [question for question in held if self._leaked(question)]
-        restricted = [question for question in held if self._paired.asked(question).role is not None]
-        named = candidate.names_roles or any(each.names_roles for each in candidate.answered.values())
-        if not leaking and restricted and not named:
-            return Count([], len(held), f"nothing in {candidate.name} says who may read its chunks (roles)")
-        return Count(leaking, len(held))
+        """Chunks that the role of who asks may not read; a question without a role is not watched."""
+        return self._watched(
+            selected,
+            {question for question in self._paired.ids if self._paired.asked(question).role is not None},
+            flagged=self._leaked,
+            told=self._tells_roles,
+            otherwise=("no question says who asks (role)", "nothing in {} says who may read its chunks (roles)"),
+        )
 
     def _leaked(self, question: str) -> bool:
         candidate = self._paired.candidate
         found, answered = candidate.found.get(question), candidate.answered.get(question)
         return bool((found and found.leaks) or (answered and answered.leaks))
 
+    def _tells_roles(self, question: str) -> bool:
+        """Whether what the candidate got for a question says who may read it."""
+        candidate = self._paired.candidate
+        answered = candidate.answered.get(question)
+        return (candidate.names_roles and self._is_ranked(question)) or bool(answered and answered.names_roles)
+
     def _false_positives(self, selected: Selected) -> Count:
+        """Chunks that are known to be wrong; a question without any is not watched."""
         found = self._paired.candidate.found
-        ranked = [
-            question
-            for question in self._paired.named(selected.mask)
-            if question in found and found[question].top is not None
-        ]
-        return Count([question for question in ranked if found[question].false_positives], len(ranked))
+        return self._watched(
+            selected,
+            {question for question in self._paired.ids if self._paired.asked(question).watched},
+            flagged=lambda question: question in found and found[question].false_positives,
+            told=self._is_ranked,
+            otherwise=(
+                "no question has chunks known to be wrong (non_relevant)",
+                "{} has no ranking of these questions",
+            ),
+        )
+
+    def _is_ranked(self, question: str) -> bool:
+        found = self._paired.candidate.found.get(question)
+        return found is not None and found.top is not None
+
+    def _watched(
+        self,
+        selected: Selected,
+        watched: Collection[str],
+        *,
+        flagged: Callable[[str], bool],
+        told: Callable[[str], bool],
+        otherwise: tuple[str, str],
+    ) -> Count:
+        """A count over the questions on which somebody said what must not happen."""
+        candidate = self._paired.candidate
+        held = [each for each in self._paired.named(selected.mask) if each in watched and candidate.holds(each)]
+        if not held:
+            return Count([], 0, unknown_because=otherwise[0])
+        having = [question for question in held if flagged(question)]
+        untold = [question for question in held if not told(question) and question not in having]
+        if len(untold) == len(held):
+            return Count([], len(held), unknown_because=otherwise[1].format(candidate.name))
+        return Count(having, len(held), untold)
 
     def _unscored(self, selected: Selected) -> Count:
         """Questions that are not scored on something that was to be scored, or is on the other side."""

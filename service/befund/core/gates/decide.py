@@ -168,20 +168,26 @@ def _regressions(most: int, bounds: Bounds, paired: Paired) -> Said:
 
 
 def _counted(gate: Gate, count: Count) -> Said:
-    found, n = len(count.flagged), count.n
+    found, n, untold = len(count.flagged), count.n, len(count.untold)
     if count.unknown_because is not None:
         return _nothing(count.unknown_because)
     if not n:
         return _nothing("the candidate holds nothing about these questions")
     if gate.max_share is not None:
-        share = found / n
-        fits, observed = share <= gate.max_share + TOLERANCE, share
-        what = f"{found} of {_questions(n)}, {share:.1%}; {gate.max_share:.1%} allowed"
+        most, of = gate.max_share, n
+        what = f"{found} of {_questions(n)}, {found / n:.1%}; {most:.1%} allowed"
     else:
-        most = gate.max or 0.0
-        fits, observed = found <= most + TOLERANCE, float(found)
+        most, of = gate.max or 0.0, 1
         what = f"{found} of {_questions(n)}; {most:g} allowed"
-    return Said(at_worst=fits, at_best=fits, observed=observed, n=n, what=what, questions=count.flagged)
+    return Said(
+        at_worst=(found + untold) / of <= most + TOLERANCE,
+        at_best=found / of <= most + TOLERANCE,
+        observed=found / of,
+        n=n - untold,
+        what=what,
+        why=[f"of {_questions(untold)} it cannot be told ({_some(count.untold)})"] if untold else [],
+        questions=count.flagged,
+    )
 
 
 def _spent(gate: Gate, selected: Selected, costs: Costs) -> Said:

@@ -307,6 +307,52 @@ class TestCounts:
         found = gate(side, side, metric="known_false_positives", max=0)
         assert (found.status, found.questions) == ("fail", ["D"])
 
+    def test_without_a_role_nothing_can_leak_and_nothing_is_shown(self) -> None:
+        asked = questions(*FOUR)
+        side = ranked(asked, {each: [{"id": "gold", "roles": ["staff"]}] for each in FOUR})
+        found = gate(side, side, metric="acl_leaks", max=0)
+        assert (found.status, found.observed) == ("inconclusive", None)
+        assert found.detail == "No data: no question says who asks (role)."
+
+    def test_leaks_are_a_share_of_the_questions_with_a_role(self) -> None:
+        asked = [*questions("A", "B", role="partner"), *questions("C", "D")]
+        roles = {"A": ["staff"], "B": ["partner"], "C": ["staff"], "D": ["staff"]}
+        side = ranked(asked, {each: [{"id": "gold", "roles": roles[each]}] for each in FOUR})
+        found = gate(side, side, metric="acl_leaks", max_share=0.4)
+        assert (found.status, found.observed, found.n) == ("fail", 0.5, 2)
+
+    def test_a_question_without_a_ranking_may_leak(self) -> None:
+        entry = {"id": "gold", "roles": ["partner"]}
+        side = ranked(self.ASKED, {each: [entry] for each in "ABC"})
+        found = gate(side, side, metric="acl_leaks", max=0)
+        assert (found.status, found.observed, found.n) == ("inconclusive", 0.0, 3)
+        assert "of 1 question it cannot be told (D)" in found.detail
+
+    def test_a_leak_fails_whatever_else_is_not_known(self) -> None:
+        side = ranked(self.ASKED, {each: [{"id": "gold", "roles": ["staff"]}] for each in "ABC"})
+        assert gate(side, side, metric="acl_leaks", max=0).status == "fail"
+
+    def test_where_no_chunk_is_known_to_be_wrong_nothing_is_watched(self) -> None:
+        side = ranked(questions(*FOUR), hits(FOUR, of=FOUR))
+        found = gate(side, side, metric="known_false_positives", max=0)
+        assert (found.status, found.observed) == ("inconclusive", None)
+        assert found.detail == "No data: no question has chunks known to be wrong (non_relevant)."
+
+    def test_where_the_questions_of_a_gate_are_not_watched_others_do_not_help(self) -> None:
+        asked = [*questions("A", "B", non_relevant=["bad"]), *questions("C", "D", tags=["new"])]
+        side = ranked(asked, hits(FOUR, of=FOUR))
+        of_new = gate(side, side, metric="known_false_positives", max=0, questions={"tags": ["new"]})
+        assert (of_new.status, gate(side, side, metric="known_false_positives", max=0).status) == (
+            "inconclusive",
+            "pass",
+        )
+
+    @pytest.mark.parametrize("metric", ["known_false_positives", "acl_leaks"])
+    def test_answers_alone_say_nothing_of_what_came_back(self, metric: str) -> None:
+        asked = questions(*FOUR, role="partner", non_relevant=["bad"])
+        side = judged(dict.fromkeys(FOUR, True), asked=asked)
+        assert gate(side, side, metric=metric, max=0).status == "inconclusive"
+
     @pytest.mark.parametrize(
         ("after", "status"), [("+++++++++?", "pass"), ("++++++++?!", "fail"), ("+++++++ -0", "pass")]
     )
