@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from befund.contract import CompareResponse, GateResult, MetricComparison, MetricSide
+from befund.contract import CompareResponse, Finding, GateResult, MetricComparison, MetricSide
 from befund.reports.comparison_plots import accounts_plot, budget_plot, deltas_plot, questions_plot
 from befund.reports.comparison_words import (
     SAYS,
@@ -14,6 +14,7 @@ from befund.reports.comparison_words import (
     counted,
     difference_row,
     figure,
+    first_and_last,
     gate_name,
     interval,
     is_telling,
@@ -26,6 +27,7 @@ from befund.reports.comparison_words import (
 from befund.reports.markup import Content, Markup, element, joined
 from befund.reports.page import figure as framed
 from befund.reports.page import figures, instead_of_figure, note, page, paragraphs, section, table
+from befund.reports.visible import all_visible
 
 MOST_SLICES = 30
 MOST_QUESTIONS = 60
@@ -38,6 +40,10 @@ likely so large a change would be if nothing had changed: McNemar's exact test f
 randomisation test for the others; where gates name several metrics it is adjusted by Holm's method. That a change is \
 not significant does not say that there is none: see what these questions could have shown. Corrected rates take the \
 judge's error out, as its calibration knows it; tests and gates are on the raw ones."""
+SHOWS = """\
+“Would show from” is the smallest true difference that so many questions show as significant in four of five \
+comparisons (minimum detectable delta). A smaller one may be there unseen: more questions bring it down. “–” where it \
+cannot be told."""
 GATES = """\
 A gate passes only if it would with every unscored question at its worst, and fails only if it would with every one \
 at its best. What is missing or changed never lets one pass."""
@@ -45,16 +51,19 @@ at its best. What is missing or changed never lets one pass."""
 
 def comparison_page(answer: CompareResponse) -> bytes:
     """The page of one comparison, as POST /compare answers it."""
+    answer = all_visible(answer)
     before, after = answer.names
+    first, last = first_and_last(answer)
     return page(
         f"{after} against {before}",
         _gates(answer.gates) if answer.gates else None,
+        section("Read this first", *_findings(first, warn=True)) if first else None,
         section("How far it moved", *_movement(answer)),
         section("Question by question", *_questions(answer)),
         section("Which questions count, and what they cost", *_accounts(answer)),
         section("By tag", _slices(answer)) if answer.slices else None,
         section("What differs", *_differences(answer)),
-        section("Findings", *_findings(answer)) if answer.findings else None,
+        section("Findings", *_findings(last)) if last else None,
         section("How to read this", *_reading(answer)),
         kind=f"comparison: {SAYS[answer.verdict]}",
         lead=joined(_badge(answer.verdict), " ", summary(answer)) if answer.verdict else summary(answer),
@@ -101,6 +110,8 @@ def _movement(answer: CompareResponse) -> Iterator[Content]:
     rows = [_metric_row(metric) for metric in answer.metrics]
     header = ("metric", *answer.names, "change", "p", "n", "better", "worse", "would show from")
     yield table(f"Means over the questions scored on both sides, {level} intervals", header, rows)
+    if any(metric.minimum_detectable_delta is not None for metric in answer.metrics):
+        yield note(SHOWS)
 
 
 def _metric_row(metric: MetricComparison) -> tuple[Content, ...]:
@@ -234,10 +245,9 @@ def _differences(answer: CompareResponse) -> Iterator[Content]:
     yield table("Configuration", ("field", *answer.names, ""), rows, text=4)
 
 
-def _findings(answer: CompareResponse) -> Iterator[Content]:
-    for each in answer.findings:
-        warns = each.code in {"NOT_COMPARABLE", "QUESTIONS_DIFFER", "GOLD_CHANGED", "JUDGE_NOISE"}
-        yield note(element("strong", each.code), " ", each.message, _named(each.questions), warns=warns)
+def _findings(findings: Sequence[Finding], *, warn: bool = False) -> Iterator[Content]:
+    for each in findings:
+        yield note(element("strong", each.code), " ", each.message, _named(each.questions), warns=warn)
 
 
 def _reading(answer: CompareResponse) -> Iterator[Content]:

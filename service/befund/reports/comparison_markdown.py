@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from befund.contract import CompareResponse, MetricComparison
+from befund.contract import CompareResponse, Finding, MetricComparison
 from befund.reports.comparison_words import (
     SAYS,
     budget_rows,
@@ -13,6 +13,7 @@ from befund.reports.comparison_words import (
     corrected,
     difference_row,
     figure,
+    first_and_last,
     interval,
     is_telling,
     observed,
@@ -21,6 +22,7 @@ from befund.reports.comparison_words import (
     summary,
     threshold,
 )
+from befund.reports.visible import all_visible
 
 MEDIA_TYPE = "text/markdown"
 MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", None: "ℹ️"}
@@ -33,14 +35,23 @@ _LINKED = re.compile(r"([@#]|://)")
 
 def comparison_markdown(answer: CompareResponse) -> bytes:
     """The comment. Names that callers chose are shown as they are and never act as Markdown."""
-    blocks = [*_head(answer), *_gates(answer), *_metrics(answer), *_budget(answer), *_questions(answer), *_rest(answer)]
+    answer = all_visible(answer)
+    blocks = [
+        *_head(answer),
+        *_gates(answer),
+        *_first(answer),
+        *_metrics(answer),
+        *_budget(answer),
+        *_questions(answer),
+        *_rest(answer),
+    ]
     text = ""
     for block in blocks:
         if len(text) + len(block) > LONGEST:
             text += "\nThe rest is in the report; this comment has no room for it.\n"
             break
         text += block + "\n"
-    return text.encode("utf-8", "replace")
+    return text.encode()
 
 
 def literal(text: str) -> str:
@@ -72,6 +83,12 @@ def _gates(answer: CompareResponse) -> Iterator[str]:
             for gate in answer.gates
         )
         yield _table(("gate", "metric", "observed", "threshold", "why"), rows)
+
+
+def _first(answer: CompareResponse) -> Iterator[str]:
+    first, _ = first_and_last(answer)
+    if first:
+        yield "\n".join(["Read this first:\n", *map(_finding, first)]) + "\n"
 
 
 def _metrics(answer: CompareResponse) -> Iterator[str]:
@@ -122,16 +139,17 @@ def _questions(answer: CompareResponse) -> Iterator[str]:
 
 
 def _rest(answer: CompareResponse) -> Iterator[str]:
-    if answer.findings:
-        lines = [
-            f"- **{literal(each.code)}** {literal(each.message)}"
-            + (f" ({_names(each.questions)})" if each.questions else "")
-            for each in answer.findings
-        ]
-        yield _details("Findings", lines)
+    _, last = first_and_last(answer)
+    if last:
+        yield _details("Findings", map(_finding, last))
     if answer.comparable.differences:
         rows = (tuple(map(literal, difference_row(each))) for each in answer.comparable.differences)
         yield _details("What differs", [_table(("field", *map(literal, answer.names)), rows)])
+
+
+def _finding(found: Finding) -> str:
+    named = f" ({_names(found.questions)})" if found.questions else ""
+    return f"- **{literal(found.code)}** {literal(found.message)}{named}"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from befund.contract import BudgetPart, CompareResponse, ConfigDifference, GateResult, MetricComparison, MetricSide
+from befund.contract import (
+    BudgetPart,
+    CompareResponse,
+    ConfigDifference,
+    Finding,
+    GateResult,
+    MetricComparison,
+    MetricSide,
+)
 
 SAYS = {"pass": "pass", "fail": "fail", "inconclusive": "inconclusive", None: "no gates"}
 MOST_LISTED = 12
+IN_DOUBT = frozenset(
+    {
+        "IDENTICAL_SIDES",
+        "NOT_COMPARABLE",
+        "UNKNOWN_QUESTIONS",
+        "QUESTIONS_DIFFER",
+        "GOLD_CHANGED",
+        "EVALUABLE_ON_ONE_SIDE",
+        "JUDGE_NOISE",
+        "CUTOFFS_DIFFER",
+        "NESTED_RANKINGS",
+        "ANSWERS_NOT_MEASURED",
+    }
+)
+"""Findings that say the figures may not mean what they seem to: a reader should know before looking at them."""
 
 _OF_BUDGET = {
     "chunks_per_question": "chunks a question",
@@ -136,14 +159,28 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def first_and_last(answer: CompareResponse) -> tuple[list[Finding], list[Finding]]:
+    """Findings to be read before the figures, and after them."""
+    first = [each for each in answer.findings if each.code in IN_DOUBT]
+    return first, [each for each in answer.findings if each.code not in IN_DOUBT]
+
+
+def questions_compared(answer: CompareResponse) -> str:
+    """How many questions are compared, and how many of them are not scored on both sides."""
+    said = answer.questions
+    unscored = len({*said.unscored_baseline, *said.unscored_candidate})
+    without = f", {unscored:,} of them not scored on both sides" if unscored else ""
+    return f"{counted(said.shared, 'question')} compared{without}"
+
+
 def summary(answer: CompareResponse) -> str:
     """What the comparison comes to, in a sentence."""
-    shared = counted(answer.questions.shared, "question")
+    shared = questions_compared(answer)
     if answer.verdict is None:
-        return f"{shared} compared; no gates were given, so there is no verdict."
+        return f"{shared}; no gates were given, so there is no verdict."
     by_status = [(name, sum(gate.status == name for gate in answer.gates)) for name in ("fail", "inconclusive", "pass")]
     parts = [f"{number} {name}" for name, number in by_status if number]
-    return f"{shared} compared; of {counted(len(answer.gates), 'gate')} {', '.join(parts)}."
+    return f"{shared}; of {counted(len(answer.gates), 'gate')} {', '.join(parts)}."
 
 
 def _amount(value: float | None) -> str:

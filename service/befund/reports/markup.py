@@ -1,8 +1,10 @@
-"""HTML, written as nested calls: text is escaped, markup is not."""
+"""HTML, written as nested calls: text is escaped and its unseen characters written out, markup stands as it is."""
 
 from __future__ import annotations
 
 from html import escape
+
+from befund.reports.visible import visible
 
 
 class Markup(str):
@@ -23,7 +25,7 @@ def element(tag: str, *contents: Content, **attributes: str | bool | None) -> Ma
     """
     named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     written = "".join(
-        f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+        f" {name}" if value is True else f' {name}="{_text(str(value))}"'
         for name, value in named.items()
         if value is not None and value is not False
     )
@@ -36,4 +38,8 @@ def joined(*contents: Content) -> Markup:
     >>> joined("1 < 2", None, Markup("<br>"))
     '1 &lt; 2<br>'
     """
-    return Markup("".join(each if isinstance(each, Markup) else escape(each) for each in contents if each is not None))
+    return Markup("".join(each if isinstance(each, Markup) else _text(each) for each in contents if each is not None))
+
+
+def _text(text: str) -> str:
+    return escape(visible(text, breaks=True))

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from befund.contract import CompareResponse, GateResult, MetricComparison
+from befund.contract import CompareResponse, Finding, GateResult, MetricComparison
 from befund.reports.comparison_words import (
     SAYS,
     budget_rows,
@@ -16,14 +16,17 @@ from befund.reports.comparison_words import (
     corrected,
     difference_row,
     figure,
+    first_and_last,
     gate_name,
     is_telling,
     observed,
     p_value,
+    questions_compared,
     summary,
 )
+from befund.reports.visible import all_visible
 from befund.terminal.retrieval import below, plain_table, section
-from befund.terminal.text import counted, listed, literal, short_id
+from befund.terminal.text import listed, literal, short_id
 
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold"}
 MOST_METRICS = 40
@@ -34,11 +37,15 @@ WIDE = 100
 
 def report(answer: CompareResponse, *, width: int) -> Iterator[RenderableType]:
     """Everything a person should see of one comparison, in sections."""
+    answer = all_visible(answer)
     before, after = map(short_id, answer.names)
     verdict = Text(SAYS[answer.verdict], style=STYLES[answer.verdict])
     yield section(f"{after} against {before}", Text.assemble(verdict, ": ", literal(summary(answer))))
     if answer.gates:
         yield section("Gates", *map(_gate, answer.gates))
+    first, last = first_and_last(answer)
+    if first:
+        yield section("Read this first", *map(_finding, first))
     if answer.metrics:
         yield section(f"Metrics, with {1 - answer.alpha:.0%} intervals of the change", _metrics(answer, width))
     sides = [(metric.metric, corrected(metric.baseline), corrected(metric.candidate)) for metric in answer.metrics]
@@ -61,8 +68,8 @@ def report(answer: CompareResponse, *, width: int) -> Iterator[RenderableType]:
             style = "bold" if difference.blocking else ""
             table.add_row(*(Text(literal(cell), style=style) for cell in difference_row(difference)))
         yield section("What differs", table)
-    if answer.findings:
-        yield section("Findings", *(_finding(each.code, each.message, each.questions) for each in answer.findings))
+    if last:
+        yield section("Findings", *map(_finding, last))
 
 
 def _gate(gate: GateResult) -> RenderableType:
@@ -122,9 +129,9 @@ def _questions(answer: CompareResponse) -> Iterator[RenderableType]:
         if names:
             grid.add_row(Text(what), Text(str(len(names)), justify="right"), Text(listed(names)))
     if grid.row_count:
-        yield section(f"Questions: {counted(said.shared, 'question')} compared", grid)
+        yield section(f"Questions: {questions_compared(answer)}", grid)
 
 
-def _finding(code: str, message: str, questions: list[str]) -> RenderableType:
-    heading = Text.assemble((literal(code), "bold"), f"  {literal(message)}")
-    return below(heading, Text(listed(questions))) if questions else heading
+def _finding(found: Finding) -> RenderableType:
+    heading = Text.assemble((literal(found.code), "bold"), f"  {literal(found.message)}")
+    return below(heading, Text(listed(found.questions))) if found.questions else heading

@@ -1,16 +1,20 @@
 """The forms of a comparison, with names that would like to be something else."""
 
+import io
 import re
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.unit.core.comparison.sides import compare, questions, ranked
+from rich.console import Console
+from tests.unit.core.comparison.sides import compare, judged, questions, ranked
 
 from befund.contract import CompareResponse
 from befund.reports.comparison import comparison_page
 from befund.reports.comparison_junit import comparison_junit
 from befund.reports.comparison_markdown import LONGEST, comparison_markdown
+from befund.reports.comparison_plots import deltas_plot
+from befund.terminal.comparison import report
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -99,3 +103,74 @@ def test_a_comparison_in_which_nothing_changed_is_a_page_too(gates: tuple[Any, .
     side = ranked(questions("A", "B"), {"A": ["gold"], "B": ["gold"]})
     text = comparison_page(compare(side, side, *gates)).decode()
     assert "No question changed on any metric." in text
+
+
+def risen(better: int) -> CompareResponse:
+    """So many of twenty questions better, the others as they were: twelve are significant, two are not."""
+    ids = [f"Q{place:02}" for place in range(20)]
+    before = ranked(questions(*ids), {each: ["x"] for each in ids})
+    after = ranked(questions(*ids), {each: ["gold" if each < f"Q{better:02}" else "x"] for each in ids})
+    return compare(before, after, metrics=["hit_rate@1"])
+
+
+def on_a_terminal(answer: CompareResponse, **how: Any) -> str:
+    out = Console(file=io.StringIO(), width=120, **how)
+    for part in report(answer, width=120):
+        out.print(part)
+    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    return text
+
+
+class TestSignificance:
+    """What is significant is marked, and nothing else."""
+
+    def test_on_the_page(self) -> None:
+        assert '<span class="agrees">+0.600</span>' in comparison_page(risen(12)).decode()
+        assert "<span>+0.100</span>" in comparison_page(risen(2)).decode()
+
+    def test_in_the_plot(self) -> None:
+        telling, other = deltas_plot("t", risen(12).metrics), deltas_plot("t", risen(2).metrics)
+        assert telling is not None
+        assert other is not None
+        dot = re.compile(r'<use [^>]*style="(fill[^;]*); stroke: var\(--agree\)')
+        assert dot.findall(telling.svg) == ["fill: var(--agree)"]
+        assert dot.findall(other.svg) == ["fill-opacity: 0"]
+
+    def test_on_a_terminal(self) -> None:
+        colours = {"force_terminal": True, "color_system": "standard", "no_color": False}
+        assert "\x1b[1m+0.600" in on_a_terminal(risen(12), **colours)
+        assert "\x1b[1m+0.100" not in on_a_terminal(risen(2), **colours)
+        assert "+0.100" in on_a_terminal(risen(2), **colours)
+
+
+def test_questions_that_are_not_scored_are_counted_beside_those_compared() -> None:
+    before = judged({"A": True, "B": True, "C": "failed", "D": True})
+    after = judged({"A": True, "B": "abstained", "C": "failed", "D": True})
+    said = "4 questions compared, 2 of them not scored on both sides"
+    for text in (comparison_page, comparison_markdown):
+        assert said in text(compare(before, after)).decode()
+    assert said in on_a_terminal(compare(before, after))
+
+
+def test_what_puts_the_figures_in_doubt_stands_before_them() -> None:
+    side = judged({"A": True, "B": True})
+    page = comparison_page(compare(side, side)).decode()
+    assert page.index("IDENTICAL_SIDES") < page.index("How far it moved") < page.index("CONFIG_INCOMPLETE")
+    comment = comparison_markdown(compare(side, side)).decode()
+    assert comment.index("IDENTICAL\\_SIDES") < comment.index("| metric |") < comment.index("<details>")
+    said = on_a_terminal(compare(side, side))
+    assert said.index("IDENTICAL_SIDES") < said.index("Metrics, with") < said.index("CONFIG_INCOMPLETE")
+
+
+def test_what_would_show_is_explained_where_it_stands() -> None:
+    page = comparison_page(risen(2)).decode()
+    assert page.index("would show from") < page.index("minimum detectable delta") < page.index("Question by question")
+
+
+def test_a_finding_names_only_so_many_metrics() -> None:
+    short = {each: ["x", *(f"c{place}" for place in range(9))] for each in "AB"}
+    longer = {each: [*ranking, "gold"] for each, ranking in short.items()}
+    before, after = (ranked(questions(*"AB"), lists, k=None) for lists in (short, longer))
+    nested = next(each for each in compare(before, after).findings if each.code == "NESTED_RANKINGS")
+    assert "hit_rate@1, hit_rate@3" in nested.message
+    assert "and 10 other metrics cannot fall" in nested.message

@@ -12,6 +12,9 @@ from befund.core.runs import missing_keys
 TELLING = 0.1
 """A difference that everybody would want to see, where no gate says what matters."""
 
+MOST_NAMED = 6
+"""Metrics that one finding names."""
+
 LARGEST = 1.0
 """No metric can differ by more: all lie between 0 and 1."""
 
@@ -163,12 +166,12 @@ def _cutoffs(paired: Paired, metrics: Sequence[MetricComparison]) -> Iterator[Fi
     if nested and not is_identical(paired):
         yield Finding(
             code="NESTED_RANKINGS",
-            message=f"Every list of the baseline is the beginning of the candidate's: {', '.join(nested)} cannot fall, "
+            message=f"Every list of the baseline is the beginning of the candidate's: {_listed(nested)} cannot fall, "
             "so that they did not is no evidence.",
         )
     cut = [metric for metric in metrics if metric.decreased]
     if cut:
-        names = ", ".join(f"{metric.metric} of {_count(len(metric.decreased))}" for metric in cut)
+        names = _listed([f"{metric.metric} of {_count(len(metric.decreased))}" for metric in cut])
         yield Finding(
             code="CUTOFF_EFFECT",
             message=f"Lower because the list is cut later, not because it is worse: {names}.",
@@ -219,10 +222,10 @@ def _shown_at_most(weak: Sequence[str], blind: Sequence[str]) -> str:
     """In words which metrics show only large differences, and which none at all."""
     said = []
     if blind:
-        said.append(f"So few questions can show no difference of {', '.join(blind)}, however large.")
+        said.append(f"So few questions can show no difference of {_listed(blind)}, however large.")
     if weak:
         said.append(
-            f"So few questions show only large differences ({', '.join(weak)} and more): a smaller one would not be "
+            f"So few questions show only large differences ({_listed(weak)} or more): a smaller one would not be "
             "told from chance."
         )
     return " ".join(said)
@@ -240,6 +243,12 @@ def _configs(paired: Paired) -> Iterator[Finding]:
             message=f"The config of {' and '.join(dict.fromkeys(names))} does not say {', '.join(keys)}: "
             "these may differ unseen.",
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of metrics, the first by name and the rest by number."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:MOST_NAMED])} and {more} other metrics"
 
 
 def _count(number: int) -> str:
