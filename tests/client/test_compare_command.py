@@ -220,3 +220,25 @@ def test_json_is_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_form_that_cannot_be_written_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("hit30", "hit30", "--html", "absent/c.html") == 3
     assert "cannot be written" in capsys.readouterr().err
+
+
+class TestTheGatesOfTheSettings:
+    @pytest.fixture(autouse=True)
+    def settings(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (here / "befund.toml").write_text('[[gates]]\nmetric = "hit_rate@5"\nmax_drop = 0.05\n')
+        monkeypatch.setenv("BEFUND_CONFIG", "befund.toml")
+
+    def test_they_decide_where_no_others_are_given(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert compare("hit30", "hit27") == 1
+        assert "no --gates: those of the file that BEFUND_CONFIG names decide" in capsys.readouterr().err
+        assert compare("hit30", "hit29") == 0
+
+    def test_those_given_come_first(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        lenient = gates(here, '[[gates]]\nmetric = "hit_rate@5"\nmax_drop = 0.5\n')
+        assert compare("hit30", "hit27", *lenient) == 0
+        assert "BEFUND_CONFIG" not in capsys.readouterr().err
+
+    def test_a_mistake_in_them_is_never_a_pass(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (here / "befund.toml").write_text('[[gates]]\nmetric = "hit_rate@5"\nmax_dorp = 0.05\n')
+        assert compare("hit30", "hit30") == 3
+        assert "max_dorp" in capsys.readouterr().err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any, get_args
 import msgspec
 
 from befund.cli.retrieve_eval import FAILED, NOT_MEASURABLE, is_file
-from befund.contract import CompareResponse, Level, Verdict
+from befund.contract import CompareResponse, Gate, Level, Verdict
 from befund.core import errors
 from befund.terminal.text import literal
 from befund_client import (
@@ -43,8 +45,8 @@ SAID_HERE = {
 EPILOG = """\
 A side is a stored run, or a file of rankings (then --dataset
 names the questions). Gates come from a TOML, YAML or JSON file; without one
-the service's own decide, if it has some. --init-gates prints a file to begin
-with.
+those of the service decide, or of the file that BEFUND_CONFIG names, if there
+are some. --init-gates prints a file to begin with.
 
 examples:
   befund compare --init-gates > gates.toml
@@ -150,9 +152,20 @@ def _compare(arguments: argparse.Namespace) -> bytes:
     if url is None and all_files:
         from befund.usecases.compare import compare_rankings  # needs the server extra
 
+        own = _configured_gates() if arguments.gates is None else ()
         with _progress():
-            return msgspec.json.encode(compare_rankings(body))
+            return msgspec.json.encode(compare_rankings(body, gates=own))
     return _asked(url, body)
+
+
+def _configured_gates() -> Sequence[Gate]:
+    """The gates that a service with these settings would use."""
+    from befund.settings import load_settings
+
+    gates = load_settings(os.environ).settings.gates
+    if gates:
+        print("befund: no --gates: those of the file that BEFUND_CONFIG names decide", file=sys.stderr)
+    return gates
 
 
 def _asked(url: str | None, body: bytes) -> bytes:

@@ -108,8 +108,12 @@ class Comparing(Struct, frozen=True):
         return await self.store.dataset(request.dataset) if isinstance(request.dataset, str) else None
 
 
-def compare_rankings(body: bytes) -> CompareResponse:
+def compare_rankings(body: bytes, *, gates: Sequence[Gate] = ()) -> CompareResponse:
     """Answer POST /compare where both sides and the data set are in the request.
+
+    Args:
+        body: The request, as JSON.
+        gates: What decides where it brings no gates.
 
     Raises:
         MalformedRequestError: The body does not decode.
@@ -123,7 +127,7 @@ def compare_rankings(body: bytes) -> CompareResponse:
             raise NotFoundError("unknown-run", f"There is no run {side.run!r} as the {name}. Send its rankings.")
     if isinstance(request.dataset, str):
         raise NotFoundError("unknown-dataset", f"There is no data set {request.dataset!r}. Send the data set itself.")
-    gates = request.gates or ()
+    gates = gates if request.gates is None else request.gates
     return report(bring_together(*_sides(request, {}, None, gates), request, gates), request, gates)
 
 
