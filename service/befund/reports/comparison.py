@@ -109,9 +109,9 @@ def _movement(answer: CompareResponse) -> Iterator[Content]:
         )
     rows = [_metric_row(metric) for metric in answer.metrics]
     header = ("metric", *answer.names, "change", "p", "n", "better", "worse", "would show from")
-    yield table(f"Means over the questions scored on both sides, {level} intervals", header, rows)
     if any(metric.minimum_detectable_delta is not None for metric in answer.metrics):
         yield note(SHOWS)
+    yield table(f"Means over the questions scored on both sides, {level} intervals", header, rows)
 
 
 def _metric_row(metric: MetricComparison) -> tuple[Content, ...]:
@@ -204,7 +204,7 @@ def _accounts(answer: CompareResponse) -> Iterator[Content]:
     }
     rows = [(what, str(len(names)), _listed(names)) for what, names in lists.items() if names]
     if rows:
-        yield table("Questions that are not compared", ("why", "how many", "which"), rows, text=3)
+        yield table("Questions that are not compared, or not on everything", ("why", "how many", "which"), rows, text=3)
     known = budget_rows(answer)
     if known:
         yield table("Budget", ("", *answer.names, "change"), known)

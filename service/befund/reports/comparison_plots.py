@@ -81,7 +81,8 @@ def questions_plot(title: str, metric: MetricComparison, changed: Sequence[Chang
 def accounts_plot(title: str, answer: CompareResponse) -> Plot:
     """Every question: compared, or why not."""
     said = answer.questions
-    rows = [("compared", said.shared, AGREE)]
+    unscored = {*said.unscored_baseline, *said.unscored_candidate}
+    rows = [("scored on both sides", said.shared - len(unscored), AGREE)]
     rows += [(_REASONS.get(reason, reason), len(names), LINE) for reason, names in said.excluded.items()]
     rows += [
         ("only in the baseline", len(said.only_baseline), DIFFER),
@@ -90,7 +91,7 @@ def accounts_plot(title: str, answer: CompareResponse) -> Plot:
         ("unscored in the baseline", len(said.unscored_baseline), DIFFER),
         ("unscored in the candidate", len(said.unscored_candidate), DIFFER),
     ]
-    rows = [row for row in rows if row[1] or row[0] == "compared"]
+    rows = [row for row in rows if row[1] or row is rows[0]]
     with drawing(title, height=_height(len(rows))) as drawn:
         axes = drawn.axes
         most = max(number for _, number, _ in rows) or 1

@@ -13,7 +13,7 @@ from befund.contract import CompareResponse
 from befund.reports.comparison import comparison_page
 from befund.reports.comparison_junit import comparison_junit
 from befund.reports.comparison_markdown import LONGEST, comparison_markdown
-from befund.reports.comparison_plots import deltas_plot
+from befund.reports.comparison_plots import accounts_plot, deltas_plot
 from befund.terminal.comparison import report
 
 NASTY = [
@@ -152,6 +152,13 @@ def test_questions_that_are_not_scored_are_counted_beside_those_compared() -> No
     assert said in on_a_terminal(compare(before, after))
 
 
+def test_the_plot_of_questions_adds_up() -> None:
+    before = judged({"A": True, "B": True, "C": "failed", "D": True})
+    after = judged({"A": True, "B": "abstained", "C": "failed", "D": True})
+    svg = accounts_plot("t", compare(before, after)).svg
+    assert "2 questions scored on both sides. 1 question unscored in the baseline. 2 questions unscored in the" in svg
+
+
 def test_what_puts_the_figures_in_doubt_stands_before_them() -> None:
     side = judged({"A": True, "B": True})
     page = comparison_page(compare(side, side)).decode()
@@ -164,7 +171,7 @@ def test_what_puts_the_figures_in_doubt_stands_before_them() -> None:
 
 def test_what_would_show_is_explained_where_it_stands() -> None:
     page = comparison_page(risen(2)).decode()
-    assert page.index("would show from") < page.index("minimum detectable delta") < page.index("Question by question")
+    assert page.index("How far it moved") < page.index("minimum detectable delta") < page.index(">would show from<")
 
 
 def test_a_finding_names_only_so_many_metrics() -> None:
