@@ -206,6 +206,7 @@ async def test_what_contradicts_itself_is_422(
         ({"gates": [{"metric": "hit_rate", "max_drops": 0}]}, "/gates/0"),
         ({"candidate": {"rankings": {"Q1": ["gold", 7]}}}, "/candidate/rankings/Q1/1"),
         ({"alpha": 0}, "/alpha"),
+        ({"alpha": 1e-300}, "/alpha"),
         ({"k": 3}, ""),
     ],
 )

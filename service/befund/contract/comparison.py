@@ -75,7 +75,7 @@ class CompareOptions(Request, frozen=True, kw_only=True):
 
     metrics: Annotated[list[MetricName], Meta(min_length=1, max_length=200)] | None = None
     level: Level | None = None
-    alpha: Annotated[float, Meta(gt=0, le=0.5)] = 0.05
+    alpha: Annotated[float, Meta(ge=1e-6, le=0.5)] = 0.05
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 7
     strict: bool = False
     gates: Annotated[list[Gate], Meta(max_length=200)] | None = None

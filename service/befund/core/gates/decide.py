@@ -67,7 +67,7 @@ def decide(gate: Gate, evidence: Evidence, *, repeated: Sequence[str] = ()) -> G
     selected = evidence.paired.selection(gate.questions)
     test, threshold = test_of(gate)
     said = _said(gate, selected, evidence)
-    barred = _barred(gate, selected, evidence)
+    barred = _barred(gate, selected, evidence, n=said.n)
     status: Verdict = "inconclusive"
     if not said.at_best and not _unable(gate, evidence):
         status = "fail"
@@ -79,7 +79,7 @@ def decide(gate: Gate, evidence: Evidence, *, repeated: Sequence[str] = ()) -> G
         test=test,
         status=status,
         observed=said.observed,
-        threshold=float(threshold),
+        threshold=float(threshold) + 0.0,  # which makes 0 of -0
         detail=detail[0].upper() + detail[1:] + ".",
         questions=list(said.questions),
         n=said.n,
@@ -97,6 +97,10 @@ def _said(gate: Gate, selected: Selected, evidence: Evidence) -> Said:
     bounds = Bounds(evidence.columns[gate.metric], selected.mask)
     if bounds.is_empty:
         return _nothing("it was not measured on these questions")
+    if gate.min is None and not bounds.known.any():
+        return _nothing("no question is scored on both sides")
+    if gate.min is not None and bounds.observed_after is None:
+        return _nothing("the candidate is scored on none of these questions")
     if gate.max_regressions is not None:
         return _regressions(gate.max_regressions, bounds, evidence.paired)
     if gate.max_drop is not None:
@@ -117,13 +121,13 @@ def _drop(gate: Gate, allowed: float, bounds: Bounds, evidence: Evidence) -> Sai
         why += _limit(limit, -allowed, at_worst=at_worst)
     observed = bounds.observed_delta
     column = evidence.columns[gate.metric]
-    asked = f"a drop of {allowed:g} is allowed" if allowed >= 0 else f"it must rise by {-allowed:g}"
+    asked = f"a drop of {abs(allowed):g} is allowed" if allowed >= 0 else f"it must rise by {-allowed:g}"
     return Said(
         at_worst=at_worst,
         at_best=bounds.delta(worst=False) >= -allowed - TOLERANCE,
         observed=observed,
         n=int(bounds.known.sum()),
-        what=f"{_change(observed)} over {_questions(int(bounds.known.sum()))}; {asked}",
+        what=f"{observed or 0.0:+.3f} over {_questions(int(bounds.known.sum()))}; {asked}",
         why=why,
         questions=evidence.paired.named(bounds.rows & column.regressed),
     )
@@ -141,13 +145,12 @@ def _level(gate: Gate, least: float, bounds: Bounds, evidence: Evidence) -> Said
     column = evidence.columns[gate.metric]
     with np.errstate(invalid="ignore"):
         low = bounds.rows & (column.after < least - TOLERANCE)
-    reached = "nothing is scored" if observed is None else f"{observed:.3f}"
     return Said(
         at_worst=at_worst,
         at_best=bounds.after(worst=False) >= least - TOLERANCE,
         observed=observed,
         n=n,
-        what=f"{reached} over {_questions(n)}; at least {least:g} is asked",
+        what=f"{observed or 0.0:.3f} over {_questions(n)}; at least {least:g} is asked",
         why=why,
         questions=evidence.paired.named(low),
     )
@@ -219,7 +222,7 @@ def _unable(gate: Gate, evidence: Evidence) -> bool:
     return blocked is not None or cut_short(column.metric, evidence.paired) is not None
 
 
-def _barred(gate: Gate, selected: Selected, evidence: Evidence) -> list[str]:
+def _barred(gate: Gate, selected: Selected, evidence: Evidence, *, n: int) -> list[str]:
     """What keeps a gate from passing whatever was measured."""
     paired = evidence.paired
     found: list[str] = []
@@ -239,14 +242,11 @@ def _barred(gate: Gate, selected: Selected, evidence: Evidence) -> list[str]:
         missing = [*selected.changed, *selected.unknown]
     if missing:
         found.append(f"{_questions(len(missing))} missing or changed ({_some(missing)})")
-    if int(paired.shared.sum()) < FEWEST_QUESTIONS or _is_mean_of_one(gate, selected):
+    is_mean = gate.max_drop is not None or gate.min is not None
+    looked_at = paired.shared if column is None else paired.shared & column.attempted
+    if n and (int(looked_at.sum()) < FEWEST_QUESTIONS or (is_mean and n < FEWEST_QUESTIONS)):
         found.append("one question shows nothing about others")
     return found
-
-
-def _is_mean_of_one(gate: Gate, selected: Selected) -> bool:
-    is_mean = gate.max_drop is not None or gate.min is not None
-    return is_mean and int(selected.mask.sum()) < FEWEST_QUESTIONS
 
 
 def _unscored(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], paired: Paired) -> list[str]:
@@ -258,10 +258,6 @@ def _limit(limit: float | None, asked: float, *, at_worst: bool) -> list[str]:
     if limit is None:
         return ["too few questions for an interval"]
     return [] if at_worst else [f"the lower limit of the interval, {limit:.3f}, misses {asked:g}"]
-
-
-def _change(delta: float | None) -> str:
-    return "nothing is scored on both sides," if delta is None else f"{delta:+.3f}"
 
 
 def _questions(number: int) -> str:

@@ -192,6 +192,43 @@ class TestNeverPass:
         assert gate(before, after, metric="correct", **given).status == "inconclusive"
 
 
+class TestNothingScored:
+    """A threshold that anything would keep does not pass on nothing."""
+
+    RIGHT, WRONG = judged(dict.fromkeys(FOUR, True)), judged(dict.fromkeys(FOUR, False))
+    FAILED = judged(dict.fromkeys(FOUR, "failed"))
+    GATES = ({"max_drop": 1}, {"min": 0}, {"max_regressions": 100})
+
+    @pytest.mark.parametrize("given", GATES)
+    def test_in_the_candidate(self, given: dict[str, Any]) -> None:
+        assert gate(self.RIGHT, self.FAILED, metric="correct", **given).status == "inconclusive"
+
+    @pytest.mark.parametrize("given", GATES)
+    def test_on_either_side(self, given: dict[str, Any]) -> None:
+        assert gate(self.FAILED, self.FAILED, metric="correct", **given).status == "inconclusive"
+
+    @pytest.mark.parametrize("given", [{"max_drop": 0}, {"max_regressions": 0}])
+    def test_where_nothing_could_have_fallen(self, given: dict[str, Any]) -> None:
+        found = gate(self.WRONG, self.FAILED, metric="correct", **given)
+        assert (found.status, found.observed, found.n) == ("inconclusive", None, 0)
+        assert found.detail == "No data: no question is scored on both sides."
+
+
+@pytest.mark.parametrize("given", [{"max_drop": 0}, {"min": 0.5}, {"max_regressions": 0}])
+def test_one_question_that_can_be_scored_among_others_shows_nothing(given: dict[str, Any]) -> None:
+    asked = [*questions("A"), *questions("B", "C", "D", expected_behavior="deny")]
+    side = ranked(asked, hits(FOUR, of=FOUR))
+    found = gate(side, side, metric="hit_rate", **given)
+    assert (found.status, found.n) == ("inconclusive", 1)
+    assert "one question shows nothing about others" in found.detail
+
+
+def test_minus_nothing_is_nothing() -> None:
+    side = ranked(questions(*FOUR), hits(FOUR, of=FOUR))
+    found = gate(side, side, metric="hit_rate", max_drop=-0.0)
+    assert (str(found.threshold), found.detail) == ("0.0", "+0.000 over 4 questions; a drop of 0 is allowed.")
+
+
 def test_a_level_on_generated_questions_is_inconclusive_also_where_it_would_fail() -> None:
     side = ranked(questions(*FOUR), hits("A", of=FOUR), generated=True)
     assert gate(side, side, metric="hit_rate", min=0.1).status == "inconclusive"
