@@ -222,6 +222,18 @@ def test_a_form_that_cannot_be_written_is_an_error(capsys: pytest.CaptureFixture
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gates.yaml", "gates:\n- metric: hit_rate@5\n  max_drop: 0\n  max_drop: 1\n"),
+        ("gates.json", '{"gates": [{"metric": "hit_rate@5", "max_drop": 0, "max_drop": 1}]}'),
+        ("gates.toml", '[[gates]]\nmetric = "hit_rate@5"\nmax_drop = 0\nmax_drop = 1\n'),
+    ],
+)
+def test_of_two_thresholds_in_one_gate_none_is_taken(here: Path, name: str, text: str) -> None:
+    assert compare("hit30", "hit27", *gates(here, text, name)) == 3
+
+
 class TestTheGatesOfTheSettings:
     @pytest.fixture(autouse=True)
     def settings(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

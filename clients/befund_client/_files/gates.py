@@ -45,9 +45,25 @@ def _yaml(source: Source) -> Any:
     import yaml  # needs the extra `cli`
 
     try:
+        _refuse_twice(source, yaml.compose(source.text, Loader=yaml.SafeLoader), set())
         return yaml.safe_load(source.text)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise source.error(f"is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _refuse_twice(source: Source, node: Any, seen: set[int]) -> None:
+    """PyYAML keeps the last of two keys with one name; which of two thresholds is meant nobody can tell."""
+    if node is None or id(node) in seen or isinstance(node.value, str):
+        return
+    seen.add(id(node))
+    named: set[str] = set()
+    for each in node.value:
+        key, value = each if isinstance(each, tuple) else (None, each)
+        if key is not None and isinstance(key.value, str):
+            if key.value in named:
+                raise source.error(f"line {key.start_mark.line + 1}: {key.value!r} is named twice: keep one of them")
+            named.add(key.value)
+        _refuse_twice(source, value, seen)
 
 
 def _json(source: Source) -> Any:

@@ -78,7 +78,8 @@ def _gates(answer: CompareResponse) -> Iterator[str]:
                 literal(gate.metric),
                 observed(gate),
                 threshold(gate),
-                literal(gate.detail),
+                literal(gate.detail)
+                + (f" {_names(gate.questions)}" if gate.questions and gate.status != "pass" else ""),
             )
             for gate in answer.gates
         )

@@ -61,6 +61,11 @@ def test_markdown_marks_no_rise_that_a_longer_list_could_not_but_bring() -> None
     assert "| **+1.000** |" in comparison_markdown(compare(before, better, metrics=["recall"])).decode()
 
 
+def test_markdown_names_the_questions_beside_the_gate_they_fail() -> None:
+    text = comparison_markdown(compared(FAILING, ids=["A", "B"])).decode()
+    assert "| 2 questions of 2 regressed; 0 allowed. A, B |" in text
+
+
 def test_markdown_begins_with_the_verdict() -> None:
     assert comparison_markdown(compared(FAILING)).decode().startswith("## ❌ Befund: fail")
     assert comparison_markdown(compared()).decode().startswith("## ℹ️ Befund: no gates")
