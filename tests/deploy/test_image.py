@@ -7,11 +7,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from msgspec import Struct
 from tests.conftest import CHECKOUT
@@ -48,7 +46,7 @@ def copied(stage: list[Instruction]) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that stands for the image's root, after the first stage."""
     root = tmp_path_factory.mktemp("image")
     build = stages()[0]
@@ -74,7 +72,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             )
             assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     shutil.rmtree(work)  # the second stage does not have it
-    yield root
+    return root
 
 
 def copy(source: Path, target: Path, *, into: bool) -> None:
@@ -130,8 +128,7 @@ def test_the_installed_service_starts_and_is_healthy(image: Path, tmp_path: Path
         url = process.stdout.readline().split()[-1]
         health = [word.replace("http://127.0.0.1:8080", url) for word in command("HEALTHCHECK", stages()[1])]
         assert subprocess.run(health, env=environ, check=False).returncode == 0
-        with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(f"{url}/runs")
+        assert httpx.get(f"{url}/runs").status_code == 401
     finally:
         process.terminate()
         assert process.wait(timeout=60) == 0
