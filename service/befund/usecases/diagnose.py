@@ -19,15 +19,17 @@ from befund.core.decoding import decode
 from befund.core.diagnosis.cases import Case, Diagnosed, case_of, record_of, with_options
 from befund.core.diagnosis.diagnose import Examined, diagnose
 from befund.core.diagnosis.generation import Said
+from befund.core.diagnosis.held import NOTHING, Held, contradictions, reusable
 from befund.core.diagnosis.trace import Trace
 from befund.core.errors import BefundError, ContradictionError
-from befund.core.judge_tasks import Outcome, leaks
+from befund.core.judge_tasks import Outcome, Task, leaks
 from befund.core.judge_tasks import record_of as judgment_record_of
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import DIAGNOSIS, Record
 from befund.core.together import together
 from befund.ports import Answered, FactReader, Metadata
 from befund.usecases.budget import Budget
+from befund.usecases.holding import held_by
 from befund.usecases.judge import BatchTally, Judging
 from befund.usecases.judge_lookup import Answers
 from befund.usecases.probing import IndexParts, Probe, probe_collection
@@ -35,6 +37,8 @@ from befund.usecases.reading import read_echoes, read_evidence
 from befund.usecases.repetition import Caller, request_hash, unanswered
 
 EXAMINED_AT_ONCE = 4
+ANY_JUDGE = "default"
+"""The judge of requests that name none; what a run holds of any judge is then as good."""
 _ITEM = msgspec.json.Decoder(DiagnoseItem)
 _MAPPING = msgspec.json.Decoder(dict[str, list[str]])
 
@@ -53,6 +57,8 @@ class _Work(Struct):
     case: Case | None = None
     traces: Mapping[str, Trace] | None = None
     about: Mapping[str, Metadata] = {}
+    reused: Judgment | None = None
+    notes: Sequence[str] = ()
     judged: Outcome | None = None
     diagnosis: Diagnosis | None = None
     error: BefundError | None = None
@@ -60,7 +66,7 @@ class _Work(Struct):
     @property
     def judgment(self) -> Judgment | None:
         given = self.case.sent.judgment if self.case is not None else None
-        return given or (self.judged.judgment if self.judged is not None else None)
+        return given or self.reused or (self.judged.judgment if self.judged is not None else None)
 
     @property
     def found(self) -> Diagnosed:
@@ -163,13 +169,25 @@ class Diagnosing(Struct, frozen=True):
             )
             selection = answers.selection
             mapping = None if selection is None else _MAPPING.decode(selection.version.evidence_mapping)
+            held = await self._held(answers)
             for work, item in group:
                 work.answers = answers
                 try:
                     _refuse_twice(item, seen, options)
-                    work.case = case_of(answers.task(with_options(item, options)), mapping)
+                    task = answers.task(with_options(item, options))
+                    known = held.get(item.question_id or "", NOTHING)
+                    work.case = case_of(task, mapping, known)
+                    work.reused = _reused(item, task, answers, known)
+                    work.notes = [*contradictions(known, work.case.sent, task, reused=work.reused is not None)]
                 except BefundError as error:
                     work.error = error
+
+    async def _held(self, answers: Answers) -> Mapping[str, Held]:
+        """What the run already holds about the questions; nothing where it is begun anew."""
+        options, selection = answers.options, answers.selection
+        if options.run is None or options.replace_run or selection is None:
+            return {}
+        return await held_by(self.judging.store, options.run, list(selection.questions.values()))
 
     async def _probe(self, works: Sequence[_Work]) -> None:
         """Look into every collection that is named, once for all its cases."""
@@ -231,6 +249,7 @@ class Diagnosing(Struct, frozen=True):
                 traces=work.traces,
                 quotes=quotes,
                 leaks=_leaks(case, about),
+                notes=work.notes,
             )
         )
 
@@ -253,7 +272,7 @@ class Diagnosing(Struct, frozen=True):
         if work.judged is not None and work.judged.task is not None and work.judged.judgment is not None:
             yield judgment_record_of(work.judged.task, work.judged.judgment, content=content)
         if work.case is not None and work.diagnosis is not None:
-            yield record_of(work.case, work.diagnosis, asked=work.judged is not None, content=content)
+            yield record_of(work.case, work.diagnosis, judged=bool(work.judged or work.reused), content=content)
 
 
 def _read(raw: Raw) -> DiagnoseItem | BefundError:
@@ -268,6 +287,15 @@ def _read(raw: Raw) -> DiagnoseItem | BefundError:
 def _judge_options(options: DiagnoseBatchOptions, dataset: str | None) -> JudgeOptions:
     names = set(JudgeOptions.__struct_fields__) & set(DiagnoseBatchOptions.__struct_fields__) - {"dataset"}
     return JudgeOptions(**{name: getattr(options, name) for name in names}, dataset=dataset)
+
+
+def _reused(item: DiagnoseItem, task: Task, answers: Answers, held: Held) -> Judgment | None:
+    """The judgment the run holds, unless one was sent, or another judge or a fresh verdict is asked for."""
+    options = answers.options
+    if item.judgment is not None or not options.use_cache or options.votes > 1:
+        return None
+    any_judge = (item.judge or options.judge) == ANY_JUDGE and not options.force_verdict
+    return reusable(held, task, fingerprint=None if any_judge else answers.judge_of(task).fingerprint)
 
 
 def _refuse_twice(item: DiagnoseItem, seen: set[str], options: DiagnoseBatchOptions) -> None:
@@ -286,7 +314,7 @@ def _probe_of(case: Case) -> Probe:
         question=case.sought.question,
         wanted=case.sought.wanted if answers else (),
         k=case.k,
-        where=case.sent.where,
+        where=case.where,
         there=frozenset(there),
         context=list(case.recorded.context),
     )

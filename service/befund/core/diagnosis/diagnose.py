@@ -49,6 +49,7 @@ class Examined(Struct, frozen=True, kw_only=True):
         traces: What the index says of the gold; None where nobody looked.
         quotes: What the rules see of the facts in the quotes of the gold.
         leaks: Chunks of the context that the role may not read.
+        notes: What a reader should know beside.
     """
 
     question_id: str | None
@@ -59,6 +60,7 @@ class Examined(Struct, frozen=True, kw_only=True):
     traces: Mapping[str, Trace] | None = None
     quotes: Sequence[Reading] = ()
     leaks: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def class_of(evidence_present: bool | None, correct: bool | None) -> DiagnosisClass:
@@ -198,7 +200,7 @@ def _diagnosis(
             FactSeen(fact=place.fact, in_context=place.chunk is not None, chunk=place.chunk, passage=place.passage)
             for place in evidence.facts
         ],
-        notes=list(evidence.notes),
+        notes=[*examined.notes, *evidence.notes],
     )
 
 
