@@ -96,6 +96,35 @@ async def test_a_judgment_that_is_sent_is_taken_as_it_is(kept: httpx.AsyncClient
     assert (found["diagnosis"], found["judgment"]["id"]) == ("GENERATION_FAILURE", judgment["id"])
 
 
+def by_a_model(quote: str, **verdicts: Any) -> dict[str, Any]:
+    """A judgment as a model gives it: no rule has a name in it."""
+    return {
+        "correct": False, "faithful": False, "behaved": None, "reason": "It says otherwise.",
+        "status": {"correct": "scored", "faithful": "scored", "behaved": "not_evaluable"},
+        "facts": [{"fact": "72 hours", "verdict": "contradicted", "quote": quote}],
+        "claims": [{"claim": quote, "verdict": "contradicted", "chunk_id": "c1", "quote": None, "quote_verified": None}],
+        "observed_behavior": "answer", "agreement": 1.0, "flags": [],
+        "judge": {"name": "jury", "model": "some-model", "rubric": "2026-11", "fingerprint": "sha256:0"},
+        "usage": {}, "cached": False, "latency_ms": 1.0, "id": "j1",
+    } | verdicts  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("context", "answer", "causes"),
+    [
+        (f"{RETRIES}72 hours.", f"{RETRIES}48 hours.", ["MISREAD", "OUTSIDE_KNOWLEDGE"]),
+        (f"{RETRIES}72 hours.", "Orbit 3.0 does not retry failed webhooks for 72 hours.", ["MISREAD"]),
+        (f"{RETRIES}72 hours. {OTHER_VERSION}", f"{RETRIES}24 hours.", ["VERSION_CONFUSION", "MISREAD"]),
+    ],
+)
+async def test_what_a_model_judged_is_diagnosed_as_what_rules_judged(
+    kept: httpx.AsyncClient, context: str, answer: str, causes: list[str]
+) -> None:
+    for judgment in (by_a_model(answer), None):
+        found = await diagnosed(kept, case(context, answer, judgment=judgment))
+        assert [found["cause"]["code"], *(each["code"] for each in found["contributing"])] == causes
+
+
 async def test_gold_can_be_sent_with_the_answer(kept: httpx.AsyncClient) -> None:
     gold = {"evidence": [{"id": "E1", "quote": f"{RETRIES}72 hours"}], "evidence_mapping": {"E1": ["c1"]}}
     found = await diagnosed(kept, case(**gold))

@@ -11,25 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from befund.contract import EvidenceBy
+from befund.core.diagnosis.aboutness import PRODUCT, is_about
 from befund.core.diagnosis.gold import Wanted
 from befund.core.evidence_mapping import fold
-from befund.core.judging import Fact, Passage
-from befund.core.rules.language import STOPWORDS, tongue_of
+from befund.core.diagnosis.stating import Statement
+from befund.core.judging import Passage
 
-AMONG_OTHERS = frozenset({"candidates", "hedged"})
-"""Rules by which an answer that offers several values states none; in a document, a table does so rightly."""
-_NOT_THERE = re.compile(r"(?:missing|differs|wording|nothing said)$")
-"""Rules that found no such value; the others found it and object."""
-OTHER_VERSION = "version differs"
-
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_PRODUCT = re.compile(r"([^\W\d_]+)\s+(?:v|version\s+)?\d+(?:\.\d+)+", re.IGNORECASE)
-_STEM = 4
-_BEFORE = 120
-"""Characters before a sentence, and at the head of its chunk, that say what it is about."""
-_FEWEST_WORDS = 2
-"""That a passage shares with the question or with a quote of its gold, and at least half of theirs; where no quote is
-known, one must do."""
 _HEADING = re.compile(r"\s*#")
 _BARE_NUMBER = re.compile(r"\s*\d[\d.,]*\s*")
 
@@ -38,7 +25,7 @@ class Reading(Struct, frozen=True):
     """What the rules see of the expected facts in one text; `id` is its chunk, or its evidence."""
 
     id: str
-    facts: Sequence[Fact]
+    facts: Sequence[Statement]
 
 
 class FactPlace(Struct, frozen=True):
@@ -137,9 +124,8 @@ def top_of(wanted: Iterable[Wanted]) -> list[Wanted]:
 
 
 def states(reading: Reading, at: int) -> bool:
-    """Whether the rules see a fact stated, alone or among other values."""
-    fact = reading.facts[at]
-    return fact.verdict == "stated" or fact.rule in AMONG_OTHERS
+    """Whether the rules see a fact stated, alone or among other values, as a table does rightly."""
+    return reading.facts[at].what in ("stated", "among_others")
 
 
 def _by_id(wanted: Wanted, ids: Sequence[str]) -> bool:
@@ -162,16 +148,21 @@ def _without_facts(gold: Sequence[Seen]) -> Evidence:
 
 
 def _place(fact: str, at: int, sought: Sought, folded: Mapping[str, str], readings: Sequence[Reading]) -> FactPlace:
+    marked_words = [wanted.quote for wanted in sought.wanted if wanted.quote]
     for reading in readings:
         if reading.id in sought.false_positives or not states(reading, at):
             continue
         quote = reading.facts[at].quote
-        if quote and not _states_nothing(fact, quote) and _is_about(quote, folded[reading.id], sought):
+        if (
+            quote
+            and not _states_nothing(fact, quote)
+            and is_about(quote, folded[reading.id], question=sought.question, quotes=marked_words)
+        ):
             return FactPlace(fact, reading.id, quote)
     for reading in readings:
         seen = reading.facts[at]
         marked = next((each.quote for each in sought.wanted if each.quote and each.quote in folded[reading.id]), None)
-        if marked is not None and seen.rule is not None and not _NOT_THERE.search(seen.rule):
+        if marked is not None and seen.what not in ("nothing", "other_version"):
             return FactPlace(fact, reading.id, seen.quote or marked)
     return FactPlace(fact)
 
@@ -192,43 +183,14 @@ def _by_quote(
     )
 
 
-def _is_about(passage: str, chunk: str, sought: Sought) -> bool:
-    """Whether the words around a figure have anything to do with the question: the same figure counts other things too.
-
-    Looked at are the sentence, what stands before it and the chunk's heading; words of another language tell nothing.
-    """
-    sentence = fold(passage)
-    at = chunk.find(sentence)
-    around = f"{chunk[:_BEFORE]} {chunk[max(0, at - _BEFORE) : at]} {sentence}"
-    tongue = tongue_of(around.casefold().split())
-    product = {name.casefold()[:_STEM] for name in _PRODUCT.findall(sought.question)}
-    own = _stems(around) - product
-    comparable = 0
-    quotes = [wanted.quote for wanted in sought.wanted if wanted.quote]
-    for reference in (sought.question, *quotes):
-        stems = _stems(reference) - product
-        if not stems or (tongue and tongue_of(reference.casefold().split()) not in ("", tongue)):
-            continue
-        comparable += 1
-        enough = max(_FEWEST_WORDS, len(stems) // 2) if quotes else 1
-        if len(stems & own) >= min(enough, len(stems)):
-            return True
-    return not comparable
-
-
 def _states_nothing(fact: str, passage: str) -> bool:
     """Whether it is a heading, or a count that is a version: "Orbit 3.0" does not say that there are three."""
     if _HEADING.match(passage):
         return True
     if not _BARE_NUMBER.fullmatch(fact):
         return False
-    without = _PRODUCT.sub("", passage)
+    without = PRODUCT.sub("", passage)
     return without != passage and not any(character.isdigit() for character in without)
-
-
-def _stems(text: str) -> set[str]:
-    words = (word.casefold() for word in _WORD.findall(text))
-    return {word[:_STEM] for word in words if word not in STOPWORDS}
 
 
 def _disagreement(present: bool, facts: Sequence[FactPlace], gold: Sequence[Seen], ids: Sequence[str]) -> list[str]:

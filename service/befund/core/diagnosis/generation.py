@@ -6,21 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from befund.contract import Cause, JudgedFact, Judgment
-from befund.core.diagnosis.evidence import OTHER_VERSION, Evidence
-from befund.core.judging import REFUSALS, Fact
+from befund.core.diagnosis.evidence import Evidence
+from befund.core.diagnosis.stating import Statement
+from befund.core.judging import REFUSALS
 
 _VERSION = re.compile(r"(?<![\d.,])\d+\.\d+(?:\.\d+)*(?![\d,])")
 _SHOWN = 160
-DENIED = "negated"
-"""The rule by which an answer denies what is expected."""
 
 
 class Echo(Struct, frozen=True):
-    """What one chunk of the context says of a wrong statement of the answer: whether it states the same."""
+    """What one chunk of the context says of a wrong statement of the answer."""
 
     statement: str
     chunk: str
-    fact: Fact
+    found: Statement
 
 
 class Said(Struct, frozen=True):
@@ -123,12 +122,12 @@ def _no_answer(said: Said) -> Iterator[Cause]:
 def _confusions(said: Said) -> Iterator[Cause]:
     """Passages that say what the answer says: for another version, or for this question too."""
     for echo in said.echoes:
-        passage, chunk = echo.fact.quote, echo.chunk
-        if echo.fact.rule == OTHER_VERSION:
+        passage, chunk = echo.found.quote, echo.chunk
+        if echo.found.what == "other_version":
             detail = f'"{_short(echo.statement)}" is what {chunk} says of another version'
-        elif echo.fact.verdict == "stated" and (other := _other_version(said, echo)):
+        elif echo.found.what == "stated" and (other := _other_version(said, echo)):
             detail = f'"{_short(echo.statement)}" is what {chunk} says: {other}'
-        elif echo.fact.verdict == "stated" and chunk not in said.gold_chunks and said.evidence.present:
+        elif echo.found.what == "stated" and chunk not in said.gold_chunks and said.evidence.present:
             detail = f'"{_short(echo.statement)}" is what {chunk} says, and the evidence says otherwise'
             yield Cause(
                 code="CONTRADICTORY_CONTEXT", detail=detail, confidence="measured", chunk=chunk, passage=passage
@@ -168,9 +167,8 @@ def _misreading(said: Said) -> Iterator[Cause]:
     ]
     for fact in contradicted or several:
         yield _misread(said, fact)
-    denied = any(fact.rule == DENIED for fact in contradicted)
-    stands = any(echo.fact.verdict == "stated" or echo.fact.rule == OTHER_VERSION for echo in said.echoes)
-    if contradicted and judgment.faithful is False and not denied and not stands:
+    stands = any(echo.found.what in ("stated", "denied", "other_version") for echo in said.echoes)
+    if contradicted and judgment.faithful is False and not stands:
         yield _outside(said)
     if missing:
         stated = [fact.fact for fact in judgment.facts if fact.verdict == "stated"]
@@ -190,8 +188,8 @@ def _misreading(said: Said) -> Iterator[Cause]:
 def _misread(said: Said, fact: JudgedFact) -> Cause:
     place = next((place for place in said.evidence.facts if place.fact == fact.fact), None)
     where = f"{place.chunk} states it" if place and place.chunk else "the context states it"
-    verb = "says otherwise" if fact.verdict == "contradicted" else "leaves it open among other values"
-    echo = next((echo for echo in said.echoes if echo.fact.verdict == "stated"), None)
+    verb = "says otherwise" if fact.verdict == "contradicted" else "leaves it open"
+    echo = next((echo for echo in said.echoes if echo.found.what == "stated"), None)
     taken = f"; {echo.chunk} says the like of something else" if echo else ""
     quote = f': "{_short(fact.quote)}"' if fact.quote else ""
     return Cause(

@@ -9,8 +9,8 @@ from befund.core.diagnosis.diagnose import Examined, class_of, diagnose
 from befund.core.diagnosis.evidence import Evidence, FactPlace, Seen
 from befund.core.diagnosis.generation import Echo, Said, wrong_statements
 from befund.core.diagnosis.gold import Wanted
+from befund.core.diagnosis.stating import Statement, Stating
 from befund.core.diagnosis.trace import Recorded
-from befund.core.judging import Fact
 
 from .conftest import QUESTION, claim, fact, judgment
 
@@ -28,8 +28,8 @@ def diagnosed(evidence: Evidence = THERE, **about: Any) -> Diagnosis:
     return diagnose(Examined(**case | about, said=Said(**said, evidence=evidence, judgment=given)))  # type: ignore[arg-type]
 
 
-def echo(chunk: str, verdict: str | None, *, rule: str | None = None, statement: str = WRONG) -> Echo:
-    return Echo(statement, chunk, Fact(statement, verdict, quote="for 24 hours", rule=rule))  # type: ignore[arg-type]
+def echo(chunk: str, what: Stating, *, statement: str = WRONG) -> Echo:
+    return Echo(statement, chunk, Statement(what, quote="for 24 hours"))
 
 
 def codes(found: Diagnosis) -> list[str]:
@@ -75,12 +75,12 @@ def test_a_wrong_figure_that_stands_nowhere_was_misread_or_made_up() -> None:
 
 
 def test_a_denied_fact_comes_from_nowhere_else() -> None:
-    denied = judgment(facts=[fact("contradicted", "It is not retried for 72 hours.", rule="negated")], faithful=False)
-    assert codes(diagnosed(judgment=denied)) == ["MISREAD"]
+    denied = judgment(facts=[fact("contradicted", "It is not retried for 72 hours.")], faithful=False)
+    assert codes(diagnosed(judgment=denied, echoes=[echo("g1", "denied")])) == ["MISREAD"]
 
 
 def test_the_figure_of_another_version() -> None:
-    found = diagnosed(echoes=[echo("c2", "contradicted", rule="version differs")])
+    found = diagnosed(echoes=[echo("c2", "other_version")])
     assert codes(found)[0] == "VERSION_CONFUSION"
     assert found.cause is not None
     assert found.cause.chunk == "c2"
@@ -99,7 +99,7 @@ def test_a_passage_whose_metadata_is_of_another_version() -> None:
 
 
 def test_a_passage_that_contradicts_the_evidence() -> None:
-    found = diagnosed(echoes=[echo("c2", "stated"), echo("g1", "missing")])
+    found = diagnosed(echoes=[echo("c2", "stated"), echo("g1", "nothing")])
     assert codes(found)[0] == "CONTRADICTORY_CONTEXT"
 
 
