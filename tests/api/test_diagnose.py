@@ -98,11 +98,12 @@ async def test_a_judgment_that_is_sent_is_taken_as_it_is(kept: httpx.AsyncClient
 
 def by_a_model(quote: str, **verdicts: Any) -> dict[str, Any]:
     """A judgment as a model gives it: no rule has a name in it."""
+    claim = {"claim": quote, "verdict": "contradicted", "chunk_id": "c1", "quote": None, "quote_verified": None}
     return {
         "correct": False, "faithful": False, "behaved": None, "reason": "It says otherwise.",
         "status": {"correct": "scored", "faithful": "scored", "behaved": "not_evaluable"},
         "facts": [{"fact": "72 hours", "verdict": "contradicted", "quote": quote}],
-        "claims": [{"claim": quote, "verdict": "contradicted", "chunk_id": "c1", "quote": None, "quote_verified": None}],
+        "claims": [claim],
         "observed_behavior": "answer", "agreement": 1.0, "flags": [],
         "judge": {"name": "jury", "model": "some-model", "rubric": "2026-11", "fingerprint": "sha256:0"},
         "usage": {}, "cached": False, "latency_ms": 1.0, "id": "j1",

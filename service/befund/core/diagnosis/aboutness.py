@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from befund.core.rules.language import STOPWORDS, Tongue, tongue_of
+from befund.core.rules.vocabulary import listed
 
 PRODUCT = re.compile(r"([^\W\d_]+)\s+(?:v|version\s+)?\d+(?:\.\d+)+", re.IGNORECASE)
 """A name with a version behind it: it tells the version, and stands in every passage."""
@@ -13,15 +14,15 @@ _BEFORE = 120
 """Characters before a sentence, and at the head of its chunk, that say what it is about."""
 _OF_QUOTE = 2
 """Words that a passage must at least share with a quote of the gold, and half of the quote's."""
-_ASKING = frozenset(
+_ASKING = listed(
     "long lang much many viel high hoch time zeit "
-    "hour stun days tage minu seco seku week woch mont mona year jahr cent euro doll perc proz".split()
+    "hour stun days tage minu seco seku week woch mont mona year jahr cent euro doll perc proz"
 )
 """Stems of words that ask for a figure, and of units, which come with it whatever it counts."""
-_RELATING = frozenset(
+_RELATING = listed(
     "keep keeps kept last lasts take takes cost costs need needs allow allows allowed store stored stay stays "
     "bewahrt bewahren aufbewahrt aufbewahren bleibt bleiben braucht brauchen dauert dauern erlaubt gelten gilt kostet "
-    "kosten gespeichert speichert".split()
+    "kosten gespeichert speichert"
 )
 """Verbs that say what the figure is, not of what: backups are kept, and so are logs."""
 
@@ -30,9 +31,9 @@ def is_about(passage: str, chunk: str, *, question: str, quotes: Sequence[str]) 
     """Whether the words around a figure have to do with the question, or with what an expert marked.
 
     Looked at are the sentence, what stands before it, and the chunk's head. They must share half of the question's
-    words, or two of those of a quote, and half; a sentence that has fewer, as "Webhooks: 72 hours", no more than it has.
-    In another language names and loan words are all that can be shared: one will do, and where nothing is written in the
-    passage's language their lack proves nothing. Without any quote one word of the question must do.
+    words, or two of those of a quote, and half; a sentence that has fewer, as "Webhooks: 72 hours", no more than it
+    has. In another language names and loan words are all that can be shared: one will do, and where nothing is written
+    in the passage's language their lack proves nothing. Without any quote one word of the question must do.
 
     Args:
         passage: The sentence that holds the figure.

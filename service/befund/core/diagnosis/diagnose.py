@@ -12,7 +12,6 @@ from befund.contract import (
     ExpectedBehavior,
     FactSeen,
     Stage,
-    StageState,
 )
 from befund.core.diagnosis.evidence import Evidence, Reading
 from befund.core.diagnosis.generation import (
@@ -24,6 +23,7 @@ from befund.core.diagnosis.generation import (
 )
 from befund.core.diagnosis.next_steps import next_step
 from befund.core.diagnosis.trace import Recorded, Trace
+from befund.core.diagnosis.verdicts import answer_stage, behavior_stage, support_stage
 from befund.core.diagnosis.walk import TO_CONTEXT, Walk, walk
 
 _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
@@ -34,7 +34,6 @@ _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
 }
 MOST_LEAKS = 10
 """Chunks that a cause names."""
-_STATES: Mapping[bool | None, StageState] = {True: "ok", False: "failed", None: "skipped"}
 
 
 class Examined(Struct, frozen=True, kw_only=True):
@@ -83,7 +82,8 @@ def diagnose(examined: Examined) -> Diagnosis:
     walked = walk(evidence, examined.traces, examined.recorded, examined.quotes)
     causes = [*_causes(found, examined, walked), *_leak_causes(examined)]
     cause = None if found == "SUCCESS" and judgment.faithful is not False else next(iter(causes), None)
-    stages = [*_truth(examined, walked), *_ends(judgment.correct, judgment.faithful)]
+    ends = (answer_stage(judgment, examined.said.error), support_stage(judgment))
+    stages = [*_truth(examined, walked), *ends]
     return _diagnosis(examined, found, cause, [each for each in causes if each is not cause], stages)
 
 
@@ -144,7 +144,7 @@ def _of_behavior(examined: Examined) -> Diagnosis:
         if leaks
         else Stage(stage="context", state="ok" if known else "skipped")
     )
-    stages += _ends(judgment.behaved, judgment.faithful)
+    stages += [behavior_stage(judgment.behaved, _misbehavior(examined).detail), support_stage(judgment)]
     return _diagnosis(examined, found, cause, [each for each in causes if each is not cause], stages)
 
 
@@ -173,10 +173,6 @@ def _truth(examined: Examined, walked: Walk) -> list[Stage]:
         return [*walked.stages]
     detail = "nothing says what a right answer states"
     return [Stage(stage="ground_truth", state="failed", detail=detail), *walked.stages[1:]]
-
-
-def _ends(right: bool | None, faithful: bool | None) -> list[Stage]:
-    return [Stage(stage="answer", state=_STATES[right]), Stage(stage="support", state=_STATES[faithful])]
 
 
 def _diagnosis(

@@ -13,8 +13,8 @@ from msgspec import Struct
 from befund.contract import EvidenceBy
 from befund.core.diagnosis.aboutness import PRODUCT, is_about
 from befund.core.diagnosis.gold import Wanted
-from befund.core.evidence_mapping import fold
 from befund.core.diagnosis.stating import Statement
+from befund.core.evidence_mapping import fold
 from befund.core.judging import Passage
 
 _HEADING = re.compile(r"\s*#")
@@ -109,11 +109,12 @@ def evidence_in(
     whole = " ".join(folded.values())
     gold = [_seen(wanted, ids, whole) for wanted in sought.wanted]
     if not sought.facts:
-        return _without_facts(gold)
+        return _without_facts(gold, _elsewhere(gold, folded))
     facts = [_place(fact, at, sought, folded, readings) for at, fact in enumerate(sought.facts)]
     facts = [place if place.chunk else _by_quote(place, at, gold, folded, quotes) for at, place in enumerate(facts)]
     present = all(place.chunk is not None for place in facts)
-    return Evidence(present, "text", facts, gold, _disagreement(present, facts, gold, ids))
+    notes = [*_disagreement(present, facts, gold, ids), *_elsewhere(gold, folded)]
+    return Evidence(present, "text", facts, gold, notes)
 
 
 def top_of(wanted: Iterable[Wanted]) -> list[Wanted]:
@@ -138,13 +139,13 @@ def _seen(wanted: Wanted, ids: Sequence[str], whole: str) -> Seen:
     return Seen(wanted, wanted.quote in whole, "text")
 
 
-def _without_facts(gold: Sequence[Seen]) -> Evidence:
+def _without_facts(gold: Sequence[Seen], notes: Sequence[str]) -> Evidence:
     """Of yes-or-no questions the passages are known, not the words of the answer."""
     if not gold:
         return Evidence(None, None, (), gold)
     top = {wanted.id for wanted in top_of(seen.wanted for seen in gold)}
     decisive = [seen for seen in gold if seen.wanted.id in top and seen.by == "text"] or gold
-    return Evidence(all(seen.in_context for seen in decisive), decisive[0].by, (), gold)
+    return Evidence(all(seen.in_context for seen in decisive), decisive[0].by, (), gold, notes)
 
 
 def _place(fact: str, at: int, sought: Sought, folded: Mapping[str, str], readings: Sequence[Reading]) -> FactPlace:
@@ -204,3 +205,14 @@ def _disagreement(present: bool, facts: Sequence[FactPlace], gold: Sequence[Seen
     if not present and chunks and chunks <= set(ids):
         return ["Every gold chunk is in the context by its id, but its text there does not state every fact."]
     return []
+
+
+def _elsewhere(gold: Sequence[Seen], folded: Mapping[str, str]) -> list[str]:
+    """Quotes that stand in the context under another id than that of their chunks."""
+    notes = []
+    for wanted in (seen.wanted for seen in gold if seen.in_context and seen.by == "text" and seen.wanted.chunks):
+        holding = [id_ for id_, text in folded.items() if wanted.quote and wanted.quote in text]
+        if holding and not set(holding) & set(wanted.chunks):
+            there, mapped = ", ".join(holding), ", ".join(wanted.chunks)
+            notes.append(f"The quote of {wanted.id} stands in {there} of the context, and is mapped to {mapped}.")
+    return notes

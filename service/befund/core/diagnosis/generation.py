@@ -8,10 +8,10 @@ from msgspec import Struct
 from befund.contract import Cause, JudgedFact, Judgment
 from befund.core.diagnosis.evidence import Evidence
 from befund.core.diagnosis.stating import Statement
+from befund.core.diagnosis.wording import listed, short
 from befund.core.judging import REFUSALS
 
 _VERSION = re.compile(r"(?<![\d.,])\d+\.\d+(?:\.\d+)*(?![\d,])")
-_SHOWN = 160
 
 
 class Echo(Struct, frozen=True):
@@ -94,7 +94,7 @@ def addition_cause(judgment: Judgment) -> Cause | None:
     if judgment.faithful is not False:
         return None
     claim = next((claim for claim in judgment.claims if claim.verdict in ("unsupported", "contradicted")), None)
-    said = f'"{_short(claim.claim)}"' if claim else "a claim"
+    said = f'"{short(claim.claim)}"' if claim else "a claim"
     verb = "contradicts" if claim and claim.verdict == "contradicted" else "is not in"
     return Cause(
         code="UNSUPPORTED_ADDITION",
@@ -107,9 +107,7 @@ def addition_cause(judgment: Judgment) -> Cause | None:
 def _no_answer(said: Said) -> Iterator[Cause]:
     judgment = said.judgment
     if said.error:
-        yield Cause(
-            code="GENERATION_ERROR", detail=f"the generator failed: {_short(said.error)}", confidence="measured"
-        )
+        yield Cause(code="GENERATION_ERROR", detail=f"the generator failed: {short(said.error)}", confidence="measured")
     elif "EMPTY_ANSWER" in judgment.flags:
         yield Cause(
             code="GENERATION_ERROR", detail="the answer is empty, and no error was reported", confidence="inferred"
@@ -124,11 +122,11 @@ def _confusions(said: Said) -> Iterator[Cause]:
     for echo in said.echoes:
         passage, chunk = echo.found.quote, echo.chunk
         if echo.found.what == "other_version":
-            detail = f'"{_short(echo.statement)}" is what {chunk} says of another version'
+            detail = f'"{short(echo.statement)}" is what {chunk} says of another version'
         elif echo.found.what == "stated" and (other := _other_version(said, echo)):
-            detail = f'"{_short(echo.statement)}" is what {chunk} says: {other}'
+            detail = f'"{short(echo.statement)}" is what {chunk} says: {other}'
         elif echo.found.what == "stated" and chunk not in said.gold_chunks and said.evidence.present:
-            detail = f'"{_short(echo.statement)}" is what {chunk} says, and the evidence says otherwise'
+            detail = f'"{short(echo.statement)}" is what {chunk} says, and the evidence says otherwise'
             yield Cause(
                 code="CONTRADICTORY_CONTEXT", detail=detail, confidence="measured", chunk=chunk, passage=passage
             )
@@ -174,8 +172,8 @@ def _misreading(said: Said) -> Iterator[Cause]:
         stated = [fact.fact for fact in judgment.facts if fact.verdict == "stated"]
         yield Cause(
             code="OMISSION",
-            detail=f"the answer does not say {_listed(missing)}"
-            + (f", though it says {_listed(stated)}" if stated else ""),
+            detail=f"the answer does not say {listed(missing)}"
+            + (f", though it says {listed(stated)}" if stated else ""),
             confidence="measured",
         )
     if not judgment.facts and judgment.correct is False:
@@ -191,7 +189,7 @@ def _misread(said: Said, fact: JudgedFact) -> Cause:
     verb = "says otherwise" if fact.verdict == "contradicted" else "leaves it open"
     echo = next((echo for echo in said.echoes if echo.found.what == "stated"), None)
     taken = f"; {echo.chunk} says the like of something else" if echo else ""
-    quote = f': "{_short(fact.quote)}"' if fact.quote else ""
+    quote = f': "{short(fact.quote)}"' if fact.quote else ""
     return Cause(
         code="MISREAD",
         detail=f'"{fact.fact}" is expected and {where}, but the answer {verb}{quote}{taken}',
@@ -203,19 +201,10 @@ def _misread(said: Said, fact: JudgedFact) -> Cause:
 
 def _outside(said: Said) -> Cause:
     claim = next((claim.claim for claim in said.judgment.claims if claim.verdict == "unsupported"), None)
-    shown = f'"{_short(claim)}"' if claim else "what the answer says"
+    shown = f'"{short(claim)}"' if claim else "what the answer says"
     return Cause(
         code="OUTSIDE_KNOWLEDGE",
         detail=f"{shown} stands nowhere in the context",
         confidence="inferred",
         passage=claim,
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f'"{_short(name)}"' for name in names)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from befund.contract import Diagnosis
@@ -198,3 +199,34 @@ def test_the_wrong_words_of_an_answer_are_looked_for() -> None:
     assert wrong_statements(judgment(facts=facts), "…") == [WRONG]
     assert wrong_statements(judgment(facts=[fact("missing")], claims=[claim("It is fast.")]), "…") == ["It is fast."]
     assert wrong_statements(judgment(observed_behavior="no_answer"), "I do not know.") == []
+
+
+def stage(found: Diagnosis, name: str) -> tuple[str, str | None]:
+    return next((each.state, each.detail) for each in found.stages if each.stage == name)
+
+
+def test_a_failed_answer_says_which_fact_it_lacks_or_denies() -> None:
+    facts = [fact("contradicted", WRONG), fact("missing", name="30 seconds"), fact("stated", "x", name="twice")]
+    said = f'"72 hours" is contradicted: "{WRONG}"; "30 seconds" is missing'
+    assert stage(diagnosed(judgment=judgment(facts=facts)), "answer") == ("failed", said)
+    right = diagnosed(judgment=judgment(correct=True, facts=[fact("stated", "x")]))
+    assert stage(right, "answer") == ("ok", None)
+
+
+def test_a_failed_support_says_which_claim_is_not_supported() -> None:
+    by_quote = msgspec.structs.replace(claim("It is free.", "contradicted"), chunk_id="c1", quote="It costs 30 euro.")
+    found = diagnosed(judgment=judgment(faithful=False, claims=[claim("It rains."), by_quote]))
+    said = '"It rains." is unsupported; "It is free." is contradicted by c1: "It costs 30 euro."'
+    assert stage(found, "support") == ("failed", said)
+
+
+def test_many_unsupported_claims_are_counted() -> None:
+    claims = [claim(f"Claim {number}.") for number in range(5)]
+    _, said = stage(diagnosed(judgment=judgment(faithful=False, claims=claims)), "support")
+    assert said is not None
+    assert said.endswith('"Claim 2." is unsupported; and 2 more')
+
+
+def test_what_should_not_have_been_answered_says_so_at_its_stage() -> None:
+    found = diagnosed(expected="clarify", judgment=judgment(behaved=False))
+    assert stage(found, "answer") == ("failed", "clarify was expected, and the question was answered")

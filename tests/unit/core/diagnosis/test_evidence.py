@@ -113,6 +113,15 @@ def test_text_and_ids_that_disagree_are_told(look: Look) -> None:
     assert "its text there does not state every fact" in lost.notes[0]
 
 
+def test_a_quote_under_another_id_is_told(look: Look) -> None:
+    marked = [wanted("E1", "g1", quote=f"{RETRIES}72 hours")]
+    text = f"{RETRIES}72 hours."
+    told = ["The quote of E1 stands in c1 of the context, and is mapped to g1."]
+    assert look({"c1": text}, wanted=marked).notes == told
+    assert look({"c1": text}, wanted=marked, facts=[]).notes == told
+    assert look({"c1": text, "g1": text}, wanted=marked).notes == []
+
+
 LOGS = "Audit entries of the logs stay available for 90 days and are then removed for good."
 PROTOKOLLE = "Einträge im Prüfprotokoll bleiben 90 Tage lang verfügbar und werden dann endgültig gelöscht."
 SITZ = "Jeder Sitzplatz wird mit 30 Euro im Monat berechnet, jährlich im Voraus."

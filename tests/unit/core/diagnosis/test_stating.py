@@ -1,4 +1,4 @@
-"""What the rules see in a text, in the words of a diagnosis: each word is earned by a text that the rules really read."""
+"""What the rules see in a text, in the words of a diagnosis; each is earned by a text that the rules really read."""
 
 import pytest
 
