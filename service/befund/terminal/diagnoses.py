@@ -178,4 +178,5 @@ def _worst(found: Sequence[tuple[Case, Diagnosis]], width: int, most: int) -> It
         if diagnosis.cause is not None
     ]
     more = [Text(f"and {len(wrong) - most} more (--json lists all)")] if len(wrong) > most else []
-    yield section("Worst first", *parts, *more)
+    clean = f", {len(found) - len(wrong)} have none" if len(wrong) < len(found) else ""
+    yield section(f"Worst first: {counted(len(wrong), 'answer')} with a cause{clean}", *parts, *more)
