@@ -25,6 +25,7 @@ from befund.core.diagnosis.next_steps import next_step
 from befund.core.diagnosis.trace import Recorded, Trace
 from befund.core.diagnosis.verdicts import answer_stage, behavior_stage, support_stage
 from befund.core.diagnosis.walk import TO_CONTEXT, Walk, walk
+from befund.core.diagnosis.wording import several
 
 _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
     (True, True): "SUCCESS",
@@ -32,8 +33,6 @@ _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
     (True, False): "GENERATION_FAILURE",
     (False, True): "UNSUPPORTED_CORRECT_ANSWER",
 }
-MOST_LEAKS = 10
-"""Chunks that a cause names."""
 
 
 class Examined(Struct, frozen=True, kw_only=True):
@@ -163,8 +162,7 @@ def _misbehavior(examined: Examined) -> Cause:
 def _leak_causes(examined: Examined) -> list[Cause]:
     if not examined.leaks:
         return []
-    named = ", ".join(examined.leaks[:MOST_LEAKS]) + (" and more" if len(examined.leaks) > MOST_LEAKS else "")
-    detail = f"the context holds {named}, which the role that asks may not read"
+    detail = f"the context holds {several(examined.leaks)}, which the role that asks may not read"
     return [Cause(code="ACCESS_LEAK", detail=detail, confidence="measured", chunk=examined.leaks[0])]
 
 

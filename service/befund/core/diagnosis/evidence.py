@@ -14,6 +14,7 @@ from befund.contract import EvidenceBy
 from befund.core.diagnosis.aboutness import PRODUCT, is_about
 from befund.core.diagnosis.gold import Wanted
 from befund.core.diagnosis.stating import Statement
+from befund.core.diagnosis.wording import several
 from befund.core.evidence_mapping import fold
 from befund.core.judging import Passage
 
@@ -198,7 +199,7 @@ def _disagreement(present: bool, facts: Sequence[FactPlace], gold: Sequence[Seen
     """What to look at where the text says one thing, and the ids and quotes of the gold another."""
     chunks = {chunk for seen in gold for chunk in seen.wanted.chunks}
     if present and gold and not chunks.intersection(ids) and not any(seen.in_context for seen in gold):
-        named = ", ".join(dict.fromkeys(place.chunk for place in facts if place.chunk))
+        named = several(dict.fromkeys(place.chunk for place in facts if place.chunk))
         return [
             f"The text of {named} states every fact, but no gold passage or chunk is in the context: review the gold."
         ]
@@ -213,6 +214,6 @@ def _elsewhere(gold: Sequence[Seen], folded: Mapping[str, str]) -> list[str]:
     for wanted in (seen.wanted for seen in gold if seen.in_context and seen.by == "text" and seen.wanted.chunks):
         holding = [id_ for id_, text in folded.items() if wanted.quote and wanted.quote in text]
         if holding and not set(holding) & set(wanted.chunks):
-            there, mapped = ", ".join(holding), ", ".join(wanted.chunks)
+            there, mapped = several(holding), several(wanted.chunks)
             notes.append(f"The quote of {wanted.id} stands in {there} of the context, and is mapped to {mapped}.")
     return notes
