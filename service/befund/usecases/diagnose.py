@@ -17,23 +17,21 @@ from befund.contract import (
 )
 from befund.core.decoding import decode
 from befund.core.diagnosis.cases import Case, Diagnosed, case_of, record_of, with_options
-from befund.core.diagnosis.diagnose import Examined, diagnose
-from befund.core.diagnosis.generation import Said
 from befund.core.diagnosis.held import NOTHING, Held, contradictions, reusable
 from befund.core.diagnosis.trace import Trace
 from befund.core.errors import BefundError, ContradictionError
-from befund.core.judge_tasks import Outcome, Task, leaks
+from befund.core.judge_tasks import Outcome, Task
 from befund.core.judge_tasks import record_of as judgment_record_of
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import DIAGNOSIS, Record
 from befund.core.together import together
 from befund.ports import Answered, FactReader, Metadata
 from befund.usecases.budget import Budget
+from befund.usecases.examining import Looked, examine
 from befund.usecases.holding import held_by
 from befund.usecases.judge import BatchTally, Judging
 from befund.usecases.judge_lookup import Answers
 from befund.usecases.probing import IndexParts, Probe, probe_collection
-from befund.usecases.reading import read_echoes, read_evidence
 from befund.usecases.repetition import Caller, request_hash, unanswered
 
 EXAMINED_AT_ONCE = 4
@@ -221,37 +219,10 @@ class Diagnosing(Struct, frozen=True):
                 work.judged, work.error = outcome, outcome.error
 
     async def _examine(self, work: _Work) -> None:
-        case, judgment = work.case, work.judgment
-        if case is None or judgment is None:
+        if work.case is None or work.judgment is None:
             return
-        gold = _gold_chunks(case, work.traces)
-        about = _about(case, gold, work.about)
-        evidence, quotes = await read_evidence(self.reader, case, about)
-        wrong = judgment.correct is False and case.expected == "answer"
-        echoes = await read_echoes(self.reader, case, judgment, about) if wrong else []
-        generation = case.sent.generation
-        work.diagnosis = diagnose(
-            Examined(
-                question_id=case.sent.question_id,
-                expected=case.expected,
-                has_truth=case.has_truth,
-                said=Said(
-                    question=case.sought.question,
-                    judgment=judgment,
-                    error=generation.error if generation else None,
-                    evidence=evidence,
-                    echoes=echoes,
-                    about=about,
-                    gold_chunks=gold,
-                    about_gold={chunk: about[chunk] for chunk in gold if chunk in about},
-                ),
-                recorded=case.recorded,
-                traces=work.traces,
-                quotes=quotes,
-                leaks=_leaks(case, about),
-                notes=work.notes,
-            )
-        )
+        looked = Looked(work.traces, work.about)
+        work.diagnosis = await examine(self.reader, work.case, work.judgment, looked, notes=work.notes)
 
     async def _keep(
         self, works: Sequence[_Work], options: DiagnoseBatchOptions, answer: bytes, repeats: Answered | None
@@ -318,25 +289,6 @@ def _probe_of(case: Case) -> Probe:
         there=frozenset(there),
         context=list(case.recorded.context),
     )
-
-
-def _gold_chunks(case: Case, traces: Mapping[str, Trace] | None) -> frozenset[str]:
-    """The chunks that hold the gold, as was said or found."""
-    said = {chunk for wanted in case.sought.wanted for chunk in wanted.chunks}
-    return frozenset(said.union(place.chunk for trace in (traces or {}).values() for place in trace.places))
-
-
-def _about(case: Case, gold: frozenset[str], known: Mapping[str, Metadata]) -> dict[str, Metadata]:
-    """What is known of the chunks of the context and of the gold; what the caller says of them wins."""
-    about = {chunk: known[chunk] for chunk in (*gold, *case.recorded.context) if chunk in known}
-    for chunk in case.sent.context or ():
-        about[chunk.id] = {**about.get(chunk.id, {}), **chunk.metadata}
-    return about
-
-
-def _leaks(case: Case, about: Mapping[str, Metadata]) -> list[str]:
-    chunks = [msgspec.structs.replace(chunk, metadata=dict(about[chunk.id])) for chunk in case.sent.context or ()]
-    return leaks(chunks, case.sent.role)
 
 
 def _summary(works: Sequence[_Work]) -> RunSummary:

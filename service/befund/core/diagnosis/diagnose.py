@@ -116,7 +116,7 @@ def _not_evaluable(examined: Examined, walked: Walk) -> list[Cause]:
         detail = "no evidence or relevant chunk is known, and the context has no text to look for the facts in"
         return [Cause(code="NO_GROUND_TRUTH", detail=detail, confidence="measured")]
     if evidence.present is None:
-        detail = "what the generator received is not known: send context"
+        detail = "what the generator received is not known, for there is no context"
     else:
         detail = f"the judge reached no verdict on the answer ({said.judgment.status.correct})"
     return [Cause(code="UNKNOWN", detail=detail, confidence="inferred")]
