@@ -75,12 +75,26 @@ async def test_ranks_count_only_what_passes_the_filter(index: ChromaProbe, vecto
     ]
 
 
-async def test_a_single_rank_is_found_by_searching(index: ChromaProbe, vectors: Vectors) -> None:
+async def test_a_single_rank(index: ChromaProbe, vectors: Vectors) -> None:
     for chunk in (3, 700):
         (standing,) = await index.ranks("chance", [Contest(vectors[chunk], vectors[chunk])], deepest=1_000)
         assert standing == Standing(1, 1)
     (far,) = await index.ranks("chance", [Contest(vectors[3], -vectors[3])], deepest=1_000)
     assert far == Standing(1_001, 1_001)
+
+
+async def test_a_single_rank_is_the_one_that_many_get(chroma: Connection) -> None:
+    index = ChromaProbe(chroma)
+    random = np.random.default_rng(11)
+    wide = random.standard_normal((4_000, 128)).astype(np.float32)
+    await index.create("wide", embedder=EmbedderIdentity("chance/128", 128), chunking="none")
+    await index.write("wide", [IndexedChunk(f"c{i}", "text", {"n": i}) for i in range(len(wide))], wide)
+    questions = wide[:40] + random.standard_normal((40, 128)).astype(np.float32) * 6
+    contests = [Contest(question, wide[i]) for i, question in enumerate(questions)]
+    many = await index.ranks("wide", contests, deepest=1_000)
+    far = [i for i, each in enumerate(many) if each.rank > 100][:6]
+    assert [(await index.ranks("wide", [contests[i]], deepest=1_000))[0] for i in far] == [many[i] for i in far]
+    assert len(far) == 6
 
 
 async def test_chunks_that_are_just_as_near_share_their_ranks(chroma: Connection) -> None:

@@ -96,6 +96,36 @@ async def test_a_judgment_that_is_sent_is_taken_as_it_is(kept: httpx.AsyncClient
     assert (found["diagnosis"], found["judgment"]["id"]) == ("GENERATION_FAILURE", judgment["id"])
 
 
+def by_a_model(quote: str, **verdicts: Any) -> dict[str, Any]:
+    """A judgment as a model gives it: no rule has a name in it."""
+    claim = {"claim": quote, "verdict": "contradicted", "chunk_id": "c1", "quote": None, "quote_verified": None}
+    return {
+        "correct": False, "faithful": False, "behaved": None, "reason": "It says otherwise.",
+        "status": {"correct": "scored", "faithful": "scored", "behaved": "not_evaluable"},
+        "facts": [{"fact": "72 hours", "verdict": "contradicted", "quote": quote}],
+        "claims": [claim],
+        "observed_behavior": "answer", "agreement": 1.0, "flags": [],
+        "judge": {"name": "jury", "model": "some-model", "rubric": "2026-11", "fingerprint": "sha256:0"},
+        "usage": {}, "cached": False, "latency_ms": 1.0, "id": "j1",
+    } | verdicts  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("context", "answer", "causes"),
+    [
+        (f"{RETRIES}72 hours.", f"{RETRIES}48 hours.", ["MISREAD", "OUTSIDE_KNOWLEDGE"]),
+        (f"{RETRIES}72 hours.", "Orbit 3.0 does not retry failed webhooks for 72 hours.", ["MISREAD"]),
+        (f"{RETRIES}72 hours. {OTHER_VERSION}", f"{RETRIES}24 hours.", ["VERSION_CONFUSION", "MISREAD"]),
+    ],
+)
+async def test_what_a_model_judged_is_diagnosed_as_what_rules_judged(
+    kept: httpx.AsyncClient, context: str, answer: str, causes: list[str]
+) -> None:
+    for judgment in (by_a_model(answer), None):
+        found = await diagnosed(kept, case(context, answer, judgment=judgment))
+        assert [found["cause"]["code"], *(each["code"] for each in found["contributing"])] == causes
+
+
 async def test_gold_can_be_sent_with_the_answer(kept: httpx.AsyncClient) -> None:
     gold = {"evidence": [{"id": "E1", "quote": f"{RETRIES}72 hours"}], "evidence_mapping": {"E1": ["c1"]}}
     found = await diagnosed(kept, case(**gold))
@@ -197,6 +227,89 @@ async def test_one_question_of_a_run_is_read_by_itself(kept: httpx.AsyncClient) 
     await refused(kept.get("/runs/main/questions/Q003"), 404, "unknown-question")
     await refused(kept.get("/runs/main/questions/none"), 404, "unknown-question")
     await refused(kept.get("/runs/none/questions/Q001"), 404, "unknown-run")
+
+
+RUN = {"dataset": "teralune", "question_id": "Q001", "run": "main"}
+SILENCE = {"answer": SILENT, "context": [{"id": "c1", "text": SILENT}]}
+
+
+async def ranked(client: httpx.AsyncClient, *ranking: str, **options: Any) -> None:
+    """A run that holds this ranking for Q001."""
+    retrieval = {"rankings": {"Q001": list(ranking)}}
+    body = {"dataset": "teralune", "retrieval": retrieval, "run": "main", **options}
+    answer = await client.post("/retrieve-eval", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_the_ranking_of_the_run_is_the_one_that_is_diagnosed(kept: httpx.AsyncClient) -> None:
+    await ranked(kept, "c1", "x", "D003-chunk-1", config={"retrieval": {"top_k": 2}})
+    found = await diagnosed(kept, RUN | SILENCE)
+    assert found["cause"]["detail"] == "D003-chunk-1 is at rank 3, top_k is 2"
+    assert found["notes"] == []
+    batch = await batched(kept, [{"question_id": "Q001", **SILENCE}], dataset="teralune", run="main", top_k=3)
+    (result,) = batch["results"]
+    assert result["diagnosis"]["cause"]["code"] == "DROPPED_FROM_CONTEXT"
+    assert result["diagnosis"]["notes"] == ["top_k is 3 as it was sent, and 2 in the run; what was sent counts."]
+
+
+async def test_a_ranking_that_is_sent_counts_over_that_of_the_run(kept: httpx.AsyncClient) -> None:
+    await ranked(kept, "c1", "D003-chunk-1")
+    found = await diagnosed(kept, RUN | SILENCE | {"retrieved": ["c1", "x"]})
+    assert found["cause"]["detail"] == "D003-chunk-1 is not among the 2 chunks that were retrieved"
+    assert found["notes"] == [
+        "The ranking that was sent is not the one that the run holds; the one that was sent counts."
+    ]
+    same = await diagnosed(kept, RUN | SILENCE | {"retrieved": ["c1"]})
+    assert same["notes"] == []
+    stored = (await kept.get("/runs/main/questions/Q001")).json()
+    assert stored["diagnosis"]["retrieved"] == ["c1"]
+
+
+async def test_a_judgment_of_the_run_is_taken_again(kept: httpx.AsyncClient) -> None:
+    judged = (await kept.post("/judge", json=RUN | SILENCE | {"judge": "rules"})).json()
+    for judge in ({}, {"judge": "rules"}):
+        found = await diagnosed(kept, RUN | SILENCE | judge)
+        assert (found["judgment"]["id"], found["judgment"]["cached"]) == (judged["id"], True)
+    stored = (await kept.get("/runs/main/questions/Q001")).json()
+    assert stored["judgment"]["judgment"]["id"] == judged["id"]
+    assert stored["diagnosis"]["diagnosis"]["judgment"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "notes"),
+    [
+        ({"answer": "72 hours."}, ["The run holds a judgment of another answer; the judge was asked anew."]),
+        ({"context": []}, ["The run holds a judgment of another context or of another ground truth; "
+                           "the judge was asked anew."]),
+        ({"expected_facts": ["72 hours", "three attempts"]},
+         ["The run holds a judgment of another context or of another ground truth; the judge was asked anew."]),
+        ({"use_cache": False}, []),
+    ],
+)  # fmt: skip
+async def test_a_judgment_of_anything_else_is_not(
+    kept: httpx.AsyncClient, changes: dict[str, Any], notes: list[str]
+) -> None:
+    judged = (await kept.post("/judge", json=RUN | SILENCE)).json()
+    found = await diagnosed(kept, RUN | SILENCE | changes)
+    assert found["judgment"]["id"] != judged["id"]
+    assert found["notes"] == notes
+
+
+async def test_a_judgment_that_is_sent_counts_over_that_of_the_run(kept: httpx.AsyncClient) -> None:
+    judged = (await kept.post("/judge", json=RUN | SILENCE)).json()
+    found = await diagnosed(kept, RUN | SILENCE | {"judgment": judged | {"faithful": not judged["faithful"]}})
+    word = {True: "true", False: "false"}
+    assert found["faithful"] is not judged["faithful"]
+    assert found["notes"] == [
+        f"faithful is {word[found['faithful']]} in the judgment that was sent, {word[judged['faithful']]} in the run; "
+        "the judgment that was sent counts."
+    ]
+
+
+async def test_a_run_that_is_begun_anew_is_not_looked_into(kept: httpx.AsyncClient) -> None:
+    await ranked(kept, "c1", "D003-chunk-1")
+    found = await diagnosed(kept, RUN | SILENCE | {"replace_run": True})
+    assert found["cause"]["code"] == "NOT_RETRIEVED"
 
 
 async def test_a_run_of_two_data_sets_is_none(kept: httpx.AsyncClient) -> None:

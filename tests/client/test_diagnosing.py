@@ -112,7 +112,7 @@ def test_one_case_is_shown_with_its_stages(service: Service, cases: str, capsys:
     said = capsys.readouterr().out
     assert "Q1: RETRIEVAL_FAILURE\n  answer: 24 hours." in said
     assert "cause: RANKED_BELOW_K, measured: g1 is at rank 9, top_k is 5" in said
-    assert "next: Raise top_k to 9 or more." in said
+    assert "next: Raise top_k to 9 or more, or rerank" in said
     assert "ranking        FAILED   g1 is at rank 9, top_k is 5" in said
     assert "note: Review the gold." in said
     assert len(json.loads(service.asked[0].body)["items"]) == 1
@@ -127,12 +127,12 @@ def test_a_file_is_shown_worst_first(service: Service, cases: str, capsys: pytes
         in said
     )
     assert said.index("Q3  RETRIEVAL_FAILURE") < said.index("Q2  GENERATION_FAILURE")
-    assert "1 MISREAD: Q2\n    Ask for a quote." in said
+    assert "1 MISREAD: Q2\n    Let the prompt ask for a quote" in said
 
 
 def test_what_failed_is_said(service: Service, cases: str, capsys: pytest.CaptureFixture[str]) -> None:
     service.plays(Reply(body=batch(RIGHT, RIGHT, None)))
-    assert main(["diagnose", cases, "--url", service.url]) == 0
+    assert main(["diagnose", cases, "--url", service.url]) == 3
     assert "Not diagnosed: 1 answer\n  Q3: what is wrong" in capsys.readouterr().out
 
 

@@ -53,6 +53,34 @@ def test_an_unknown_question_is_an_error(url: str, capsys: pytest.CaptureFixture
     assert "none" in capsys.readouterr().err
 
 
+def written(path: Path, *cases: dict[str, Any]) -> str:
+    """A file of these answers."""
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+    return str(path)
+
+
+def test_an_answer_that_cannot_be_diagnosed_shows_in_the_exit_code(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = {"question_id": "Q001", "answer": "72 hours.", "context": []}
+    file = written(tmp_path / "answers.jsonl", sound, {"answer": "72 hours."})
+    assert main(["diagnose", file, "--dataset", "teralune"]) == 2
+    assert "name its data set (--dataset)" in capsys.readouterr().out
+    lost = written(tmp_path / "lost.jsonl", sound, sound | {"collection": "none"})
+    assert main(["diagnose", lost, "--dataset", "teralune"]) == 3
+    assert "befund ingest makes one" in capsys.readouterr().out
+
+
+def test_advice_names_options_and_commands(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path / "answer.jsonl", {"question_id": "Q001", "answer": "A day.", "context": []})
+    assert main(["diagnose", file, "--dataset", "teralune"]) == 0
+    assert "Diagnose again with --collection" in " ".join(capsys.readouterr().out.split())
+    assert main(["diagnose", file, "--run", "new"]) == 3
+    assert "Name the data set it is measured on (--dataset)" in capsys.readouterr().err
+    assert main(["diagnose", file, "--dataset", file, "--run", "new"]) == 3
+    assert "befund dataset put" in capsys.readouterr().err
+
+
 def test_without_a_service_it_diagnoses_in_its_own_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

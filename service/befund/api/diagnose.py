@@ -115,7 +115,8 @@ class DiagnoseController(Controller):
         """Diagnose one answer from its context; with `collection`, look into the index for where its evidence was lost.
 
         A `judgment` that is sent is taken as it is, otherwise the judge is asked. With `run`, diagnosis and judgment
-        are stored before the answer is sent.
+        are stored before the answer is sent, and its ranking and its judgment of the very same answer are used where
+        nothing else is sent.
         """
         return await diagnosis.of(data, request)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from befund.bundled import bundled
 from befund.cli._shown import near, own_name, wrapped
+from befund.terminal.text import counted
 from befund_client import Client, read_cases
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ WORST_SHOWN = 3
 WHAT = """\
 The recorded answers that people found wrong, diagnosed: was the evidence in the context, where was it lost on the way \
 from the index, what did the generator do with it? The collection of the live search is looked into for each."""
+
+UNMAPPED = """\
+have the cause UNMAPPED_EVIDENCE, and rightly so: the bundled data leaves documents out of the index, and their \
+evidence out of its mapping, on purpose."""
 
 
 def show_diagnoses(url: str, collection: str, out: Console) -> None:
@@ -36,5 +41,7 @@ def show_diagnoses(url: str, collection: str, out: Console) -> None:
     out.print(wrapped([own_name()], options) + "\n", soft_wrap=True)
     with Client(url, transport=httpx.HTTPTransport()) as client:
         answer = client.diagnose_batch(items, dataset="teralune", collection=collection, judge="rules")
+    unmapped = answer.summary.causes["UNMAPPED_EVIDENCE"]["n"]
+    out.print(f"{unmapped} of {counted(len(items), 'answer')} {UNMAPPED}\n")
     for part in report(cases_of(items, [answer]), width=out.width, most=WORST_SHOWN):
         out.print(part)

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from befund.cli.judge import UsageError, dollars, judging, reporting_errors
-from befund.cli.retrieve_eval import MEASURED, NOT_MEASURABLE, is_file
+from befund.cli.retrieve_eval import FAILED, MEASURED, NOT_MEASURABLE, UNMEASURABLE_STATUSES, is_file
 from befund.contract import Dataset, DiagnoseBatchResponse, DiagnoseItem
 from befund.terminal.text import counted, literal
-from befund_client import read_cases, read_config, read_dataset, read_mapping
+from befund_client import ProblemError, read_cases, read_config, read_dataset, read_mapping
 
 AT_ONCE = 1_000
 """Answers of one request, as many as the service takes."""
@@ -33,7 +33,8 @@ examples:
   befund diagnose answers.jsonl --dataset questions.jsonl \\
     --mapping evidence_mapping.json
 
-exit code: 0 diagnosed, 2 not measurable, 3 usage or service error
+exit code: 0 every answer was diagnosed, 2 one cannot be (it lacks something,
+or contradicts itself or its run), 3 usage or service error, if only for one
 """
 
 
@@ -66,7 +67,17 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Diagnose, print, and return the exit code."""
-    return reporting_errors(lambda: _run(arguments))
+    from befund.terminal.diagnoses import said_of
+
+    def reporting() -> int:
+        try:
+            return _run(arguments)
+        except ProblemError as error:
+            if (said := said_of(error.problem)) == error.problem.detail:
+                raise
+            raise UsageError(said) from error
+
+    return reporting_errors(reporting)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -80,8 +91,13 @@ def _run(arguments: argparse.Namespace) -> int:
             print(msgspec.json.encode(response).decode())
     else:
         _print(items, responses, read=read, notes=loaded.notes)
-    found = any(result.diagnosis is not None for response in responses for result in response.results)
-    return MEASURED if found else NOT_MEASURABLE
+    problems = [result.problem for response in responses for result in response.results if result.problem is not None]
+    return max((_exit_code(problem.status) for problem in problems), default=MEASURED)
+
+
+def _exit_code(status: int) -> int:
+    """What an answer that was not diagnosed makes of the command's exit code, by the status of its problem."""
+    return NOT_MEASURABLE if status in UNMEASURABLE_STATUSES else FAILED
 
 
 def completed(
@@ -159,7 +175,7 @@ def _chosen(arguments: argparse.Namespace, items: Sequence[DiagnoseItem]) -> tup
     dataset: str | None = arguments.dataset
     if dataset is not None and is_file(dataset):
         if arguments.run_name:
-            raise UsageError("--run needs a stored data set: put the file with PUT /datasets, and name it")
+            raise UsageError("--run needs a stored data set: store the file (befund dataset put), and name it")
         loaded = read_dataset(dataset).value
         mapping = read_mapping(arguments.mapping).value if arguments.mapping else loaded.evidence_mapping
         return completed(items, loaded, mapping=mapping, split=arguments.split), None

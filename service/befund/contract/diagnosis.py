@@ -58,13 +58,15 @@ class DiagnoseItem(JudgeBatchItem, frozen=True, kw_only=True):
         relevant: Chunks that hold the answer: ids with grades, or a plain list (grade 1 each).
         evidence_mapping: By evidence id the chunks that hold the passage; without one, quotes are looked for.
         non_relevant: Chunks known to be false positives; what they say is no evidence.
-        retrieved: The ranking before the context was put together, best first.
+        retrieved: The ranking before the context was put together, best first; else that of the run.
         dataset: Where the question with `question_id` stands; without it that of the run.
         collection: The collection to look into for the cause.
-        top_k: How many chunks retrieval gives; else as many as were retrieved, or stand in the context.
+        top_k: How many chunks retrieval gives; else as many as the run searched for, were retrieved, or stand in the
+            context.
         where: The filter of the search, as Chroma writes it.
         embedder: What embeds the question.
-        judgment: A judgment of this answer, as POST /judge gave it; without one the judge is asked.
+        judgment: A judgment of this answer, as POST /judge gave it; without one that of the run counts, where it judges
+            the very same, or the judge is asked.
     """
 
     evidence: Annotated[list[Evidence], Meta(max_length=1_000)] | None = None
@@ -198,7 +200,7 @@ class Diagnosis(Response, frozen=True, kw_only=True):
         judgment: The judgment; null where the class needs none.
         question_id: The question.
         facts: The expected facts, where the context's text was read for them.
-        notes: What a reader should know beside, as text and ids of the context that disagree.
+        notes: What a reader should know beside, as text and ids that disagree, or what was sent and what the run holds.
     """
 
     diagnosis: DiagnosisClass
@@ -223,9 +225,9 @@ class DiagnosisRecord(Response, frozen=True, kw_only=True):
         diagnosis: The diagnosis; its judgment is left out where the run holds it as a record of its own.
         answer: What was diagnosed.
         context: The ids of the chunks the generator received; null where they are not known.
-        retrieved: The ranking before; null where it was not sent.
+        retrieved: The ranking before; null where it was not sent, and that of the run counted.
         collection: The collection that was looked into; null where none was.
-        top_k: How many chunks retrieval gives; null where nobody said.
+        top_k: How many chunks retrieval gives; null where neither a number nor a ranking says.
         where: The filter of the search.
     """
 

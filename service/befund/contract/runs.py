@@ -152,6 +152,7 @@ class JudgmentRecord(Response, frozen=True, kw_only=True):
         context: The chunks the generator received, by their ids, with texts where they are kept; null where unknown.
         expected_behavior: What should have been done; null where nobody said.
         generation: How the answer came about.
+        judged: Hash of all that the judge looked at; null where no texts are kept.
     """
 
     judgment: Judgment
@@ -159,6 +160,7 @@ class JudgmentRecord(Response, frozen=True, kw_only=True):
     context: list[Chunk] | None
     expected_behavior: ExpectedBehavior | None
     generation: Generation | None = None
+    judged: str | None = None
 
 
 class RunQuestion(RunRecord, frozen=True, kw_only=True):

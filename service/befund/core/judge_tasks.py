@@ -25,6 +25,7 @@ from befund.core.families import SHARED_MODEL_FAMILY, share_a_family
 from befund.core.injection import injection_flags
 from befund.core.judged import NO_USAGE, Judged
 from befund.core.judging import Item, Passage
+from befund.core.retrieval.content import hash_of
 from befund.core.retrieval.envelope import LazyQuestion, read_question
 from befund.core.runs import JUDGMENT, Record
 
@@ -146,6 +147,7 @@ def record_of(task: Task, judgment: Judgment, *, content: Content) -> Record:
         context=context,
         expected_behavior=sent.expected_behavior,
         generation=sent.generation,
+        judged=hash_of_judged(task.item) if content == "full" else None,
     )
     question = task.place.question
     return Record(
@@ -155,6 +157,11 @@ def record_of(task: Task, judgment: Judgment, *, content: Content) -> Record:
         part=JUDGMENT,
         json=msgspec.json.encode(record),
     )
+
+
+def hash_of_judged(item: Item) -> str:
+    """The same for the very same question, answer, context and ground truth."""
+    return hash_of(item)
 
 
 def leaks(context: Sequence[Chunk], role: str | None) -> list[str]:

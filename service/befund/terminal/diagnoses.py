@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast, get_args
 
 from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
-from befund.contract import Cause, DiagnoseBatchResponse, DiagnoseItem, Diagnosis, Problem, Stage
+from befund.contract import Cause, CauseCode, DiagnoseBatchResponse, DiagnoseItem, Diagnosis, Problem, Stage
+from befund.core.diagnosis.next_steps import COMMANDS, next_step, usual_step
 from befund.core.diagnosis.tally import WORST_FIRST, rank_of
 from befund.terminal.retrieval import below, plain_table, section
 from befund.terminal.text import counted, listed, literal, short_id, shortened
@@ -17,6 +18,14 @@ from befund.terminal.text import counted, listed, literal, short_id, shortened
 MOST_SHOWN = 20
 _MARKS = {"ok": "ok", "failed": "FAILED", "skipped": "–", "not_probed": "not probed"}
 _STYLES = {"ok": "green", "failed": "bold red"}
+_MENDED_HERE: Mapping[str, str] = {
+    "question-missing": "What was asked is not known. Give the answer its question, or name its data set (--dataset).",
+    "question-id-missing": "A run keeps diagnoses by question. Give the answer its question_id, or leave out --run.",
+    "dataset-missing": "There is no such run yet. Name the data set it is measured on (--dataset).",
+    "unknown-dataset": "There is no such data set (--dataset). befund dataset list shows those there are.",
+    "unknown-collection": "There is no such collection (--collection). befund ingest makes one.",
+}
+"""Problems that name fields and routes, by their code, in the words of the command line."""
 _WORDS = {True: "yes", False: "no", None: "cannot be told"}
 
 
@@ -73,7 +82,7 @@ def report(cases: Sequence[Case], *, width: int, most: int = MOST_SHOWN) -> Iter
     yield from _worst(found, width, most)
     if failed:
         lines = [
-            Text(f"{name_of(case.item)}: {literal(case.problem.detail)}") for case in failed[:most] if case.problem
+            Text(f"{name_of(case.item)}: {literal(said_of(case.problem))}") for case in failed[:most] if case.problem
         ]
         more = [Text(f"and {len(failed) - most} more (--json lists all)")] if len(failed) > most else []
         yield section(f"Not diagnosed: {counted(len(failed), 'answer')}", *lines, *more)
@@ -84,10 +93,15 @@ def groups_report(diagnoses: Mapping[str, Any], causes: Mapping[str, Any]) -> It
     if diagnoses:
         shown = ", ".join(f"{name} {group['n']:,}" for name, group in diagnoses.items())
         lines = [
-            below(Text(f"{code}: {group['n']:,} ({listed(group['questions'])})"), Text(group.get("next_step", "")))
+            below(Text(f"{code}: {group['n']:,} ({listed(group['questions'])})"), Text(_usual_step(code)))
             for code, group in causes.items()
         ]
         yield section("Diagnoses", Text(shown), *lines)
+
+
+def said_of(problem: Problem) -> str:
+    """What is wrong, with the options and commands that mend it where they mend it."""
+    return _MENDED_HERE.get(problem.type.rpartition("/")[2], problem.detail)
 
 
 def name_of(item: DiagnoseItem) -> str:
@@ -95,13 +109,18 @@ def name_of(item: DiagnoseItem) -> str:
     return short_id(item.question_id) if item.question_id else shortened(item.question or "?", 40)
 
 
+def _usual_step(code: str) -> str:
+    """What to do about a cause; nothing, where a newer service names one that is not known here."""
+    return usual_step(cast(CauseCode, code), COMMANDS) if code in get_args(CauseCode) else ""
+
+
 def _causes(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if diagnosis.cause is not None:
         yield Text.assemble(("cause: ", "bold"), _cause(diagnosis.cause))
     for cause in diagnosis.contributing:
         yield Text.assemble("also: ", _cause(cause))
-    if diagnosis.next_step is not None:
-        yield Text.assemble(("next: ", "bold"), literal(diagnosis.next_step))
+    if diagnosis.cause is not None:
+        yield Text.assemble(("next: ", "bold"), next_step(diagnosis.cause, diagnosis.contributing, COMMANDS))
 
 
 def _cause(cause: Cause) -> str:
@@ -142,7 +161,7 @@ def _work(found: Sequence[tuple[Case, Diagnosis]]) -> Iterator[RenderableType]:
             by_cause.setdefault(diagnosis.cause.code, []).append((case, diagnosis))
     for code, group in sorted(by_cause.items(), key=lambda pair: -len(pair[1])):
         names = listed([name_of(case.item) for case, _ in group])
-        yield below(Text(f"{len(group):>4} {code}: {names}"), Text(literal(group[0][1].next_step or "")))
+        yield below(Text(f"{len(group):>4} {code}: {names}"), Text(_usual_step(code)))
 
 
 def _worst(found: Sequence[tuple[Case, Diagnosis]], width: int, most: int) -> Iterator[RenderableType]:
@@ -159,4 +178,5 @@ def _worst(found: Sequence[tuple[Case, Diagnosis]], width: int, most: int) -> It
         if diagnosis.cause is not None
     ]
     more = [Text(f"and {len(wrong) - most} more (--json lists all)")] if len(wrong) > most else []
-    yield section("Worst first", *parts, *more)
+    clean = f", {len(found) - len(wrong)} have none" if len(wrong) < len(found) else ""
+    yield section(f"Worst first: {counted(len(wrong), 'answer')} with a cause{clean}", *parts, *more)

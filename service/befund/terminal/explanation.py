@@ -21,8 +21,9 @@ def explanation(found: RunQuestion, *, width: int) -> Iterator[RenderableType]:
     yield section(f"{short_id(found.question_id)} in run {short_id(found.name)}", *_question(found.question, width))
     if found.retrieval is not None:
         yield section("Ranking", *_ranking(found.retrieval))
-    elif found.diagnosis is not None and found.diagnosis.retrieved:
-        yield section("Ranking", Text(listed(found.diagnosis.retrieved, most=RANKS_SHOWN)))
+    if found.diagnosis is not None and found.diagnosis.retrieved:
+        title = "Ranking" if found.retrieval is None else "Ranking sent with the answer, which was diagnosed"
+        yield section(title, Text(listed(found.diagnosis.retrieved, most=RANKS_SHOWN)))
     context = _context(found.judgment, found.diagnosis)
     if context is not None:
         yield section("Context", Text(listed(context, most=RANKS_SHOWN) if context else "empty"))

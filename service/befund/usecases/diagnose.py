@@ -17,23 +17,30 @@ from befund.contract import (
 )
 from befund.core.decoding import decode
 from befund.core.diagnosis.cases import Case, Diagnosed, case_of, record_of, with_options
-from befund.core.diagnosis.diagnose import Examined, diagnose
-from befund.core.diagnosis.generation import Said
+from befund.core.diagnosis.held import NOTHING, Held, contradictions, reusable
 from befund.core.diagnosis.trace import Trace
 from befund.core.errors import BefundError, ContradictionError
+<<<<<<< HEAD
 from befund.core.judge_tasks import Outcome, leaks
+=======
+from befund.core.judge_tasks import Outcome, Task
+from befund.core.judge_tasks import record_of as judgment_record_of
+>>>>>>> diag
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import DIAGNOSIS, Record
 from befund.core.together import together
 from befund.ports import Answered, FactReader, Metadata
 from befund.usecases.budget import Budget
+from befund.usecases.examining import Looked, examine
+from befund.usecases.holding import held_by
 from befund.usecases.judge import BatchTally, Judging
 from befund.usecases.judge_lookup import Answers
 from befund.usecases.probing import IndexParts, Probe, probe_collection
-from befund.usecases.reading import read_echoes, read_evidence
 from befund.usecases.repetition import Caller, request_hash, unanswered
 
 EXAMINED_AT_ONCE = 4
+ANY_JUDGE = "default"
+"""The judge of requests that name none; what a run holds of any judge is then as good."""
 _ITEM = msgspec.json.Decoder(DiagnoseItem)
 _MAPPING = msgspec.json.Decoder(dict[str, list[str]])
 
@@ -52,6 +59,8 @@ class _Work(Struct):
     case: Case | None = None
     traces: Mapping[str, Trace] | None = None
     about: Mapping[str, Metadata] = {}
+    reused: Judgment | None = None
+    notes: Sequence[str] = ()
     judged: Outcome | None = None
     diagnosis: Diagnosis | None = None
     error: BefundError | None = None
@@ -59,7 +68,7 @@ class _Work(Struct):
     @property
     def judgment(self) -> Judgment | None:
         given = self.case.sent.judgment if self.case is not None else None
-        return given or (self.judged.judgment if self.judged is not None else None)
+        return given or self.reused or (self.judged.judgment if self.judged is not None else None)
 
     @property
     def found(self) -> Diagnosed:
@@ -163,13 +172,25 @@ class Diagnosing(Struct, frozen=True):
             )
             selection = answers.selection
             mapping = None if selection is None else _MAPPING.decode(selection.version.evidence_mapping)
+            held = await self._held(answers)
             for work, item in group:
                 work.answers = answers
                 try:
                     _refuse_twice(item, seen, options)
-                    work.case = case_of(answers.task(with_options(item, options)), mapping)
+                    task = answers.task(with_options(item, options))
+                    known = held.get(item.question_id or "", NOTHING)
+                    work.case = case_of(task, mapping, known)
+                    work.reused = _reused(item, task, answers, known)
+                    work.notes = [*contradictions(known, work.case.sent, task, reused=work.reused is not None)]
                 except BefundError as error:
                     work.error = error
+
+    async def _held(self, answers: Answers) -> Mapping[str, Held]:
+        """What the run already holds about the questions; nothing where it is begun anew."""
+        options, selection = answers.options, answers.selection
+        if options.run is None or options.replace_run or selection is None:
+            return {}
+        return await held_by(self.judging.store, options.run, list(selection.questions.values()))
 
     async def _probe(self, works: Sequence[_Work]) -> None:
         """Look into every collection that is named, once for all its cases."""
@@ -203,36 +224,10 @@ class Diagnosing(Struct, frozen=True):
                 work.judged, work.error = outcome, outcome.error
 
     async def _examine(self, work: _Work) -> None:
-        case, judgment = work.case, work.judgment
-        if case is None or judgment is None:
+        if work.case is None or work.judgment is None:
             return
-        gold = _gold_chunks(case, work.traces)
-        about = _about(case, gold, work.about)
-        evidence, quotes = await read_evidence(self.reader, case, about)
-        wrong = judgment.correct is False and case.expected == "answer"
-        echoes = await read_echoes(self.reader, case, judgment, about) if wrong else []
-        generation = case.sent.generation
-        work.diagnosis = diagnose(
-            Examined(
-                question_id=case.sent.question_id,
-                expected=case.expected,
-                has_truth=case.has_truth,
-                said=Said(
-                    question=case.sought.question,
-                    judgment=judgment,
-                    error=generation.error if generation else None,
-                    evidence=evidence,
-                    echoes=echoes,
-                    about=about,
-                    gold_chunks=gold,
-                    about_gold={chunk: about[chunk] for chunk in gold if chunk in about},
-                ),
-                recorded=case.recorded,
-                traces=work.traces,
-                quotes=quotes,
-                leaks=_leaks(case, about),
-            )
-        )
+        looked = Looked(work.traces, work.about)
+        work.diagnosis = await examine(self.reader, work.case, work.judgment, looked, notes=work.notes)
 
     async def _keep(
         self, works: Sequence[_Work], options: DiagnoseBatchOptions, answer: bytes, repeats: Answered | None
@@ -253,7 +248,7 @@ class Diagnosing(Struct, frozen=True):
         if work.judged is not None:
             yield from self.judging.keeping.records(answers, [work.judged], key_of=lambda _: self.judging.new_id())
         if work.case is not None and work.diagnosis is not None:
-            yield record_of(work.case, work.diagnosis, asked=work.judged is not None, content=content)
+            yield record_of(work.case, work.diagnosis, judged=bool(work.judged or work.reused), content=content)
 
 
 def _read(raw: Raw) -> DiagnoseItem | BefundError:
@@ -268,6 +263,15 @@ def _read(raw: Raw) -> DiagnoseItem | BefundError:
 def _judge_options(options: DiagnoseBatchOptions, dataset: str | None) -> JudgeOptions:
     names = set(JudgeOptions.__struct_fields__) & set(DiagnoseBatchOptions.__struct_fields__) - {"dataset"}
     return JudgeOptions(**{name: getattr(options, name) for name in names}, dataset=dataset)
+
+
+def _reused(item: DiagnoseItem, task: Task, answers: Answers, held: Held) -> Judgment | None:
+    """The judgment the run holds, unless one was sent, or another judge or a fresh verdict is asked for."""
+    options = answers.options
+    if item.judgment is not None or not options.use_cache or options.votes > 1:
+        return None
+    any_judge = (item.judge or options.judge) == ANY_JUDGE and not options.force_verdict
+    return reusable(held, task, fingerprint=None if any_judge else answers.judge_of(task).fingerprint)
 
 
 def _refuse_twice(item: DiagnoseItem, seen: set[str], options: DiagnoseBatchOptions) -> None:
@@ -286,29 +290,10 @@ def _probe_of(case: Case) -> Probe:
         question=case.sought.question,
         wanted=case.sought.wanted if answers else (),
         k=case.k,
-        where=case.sent.where,
+        where=case.where,
         there=frozenset(there),
         context=list(case.recorded.context),
     )
-
-
-def _gold_chunks(case: Case, traces: Mapping[str, Trace] | None) -> frozenset[str]:
-    """The chunks that hold the gold, as was said or found."""
-    said = {chunk for wanted in case.sought.wanted for chunk in wanted.chunks}
-    return frozenset(said.union(place.chunk for trace in (traces or {}).values() for place in trace.places))
-
-
-def _about(case: Case, gold: frozenset[str], known: Mapping[str, Metadata]) -> dict[str, Metadata]:
-    """What is known of the chunks of the context and of the gold; what the caller says of them wins."""
-    about = {chunk: known[chunk] for chunk in (*gold, *case.recorded.context) if chunk in known}
-    for chunk in case.sent.context or ():
-        about[chunk.id] = {**about.get(chunk.id, {}), **chunk.metadata}
-    return about
-
-
-def _leaks(case: Case, about: Mapping[str, Metadata]) -> list[str]:
-    chunks = [msgspec.structs.replace(chunk, metadata=dict(about[chunk.id])) for chunk in case.sent.context or ()]
-    return leaks(chunks, case.sent.role)
 
 
 def _summary(works: Sequence[_Work]) -> RunSummary:

@@ -8,7 +8,8 @@ from befund.contract import Judgment
 from befund.core.diagnosis.cases import Case
 from befund.core.diagnosis.evidence import Evidence, Reading, evidence_in
 from befund.core.diagnosis.generation import Echo, wrong_statements
-from befund.core.judging import Fact, Item, Passage
+from befund.core.diagnosis.stating import Statement, statement_of
+from befund.core.judging import Item, Passage
 from befund.ports import FactReader, Metadata
 
 
@@ -37,13 +38,13 @@ async def read_echoes(reader: FactReader, case: Case, judgment: Judgment, about:
     for passage in context if statements else ():
         if passage.text is not None:
             facts = await _facts(reader, case, passage.text, statements)
-            echoes += [Echo(said, passage.id, fact) for said, fact in zip(statements, facts, strict=True)]
+            echoes += [Echo(said, passage.id, found) for said, found in zip(statements, facts, strict=True)]
     return echoes
 
 
-async def _facts(reader: FactReader, case: Case, text: str, facts: Iterable[str]) -> Sequence[Fact]:
+async def _facts(reader: FactReader, case: Case, text: str, facts: Iterable[str]) -> list[Statement]:
     item = Item(question=case.sought.question, answer=text, expected_facts=list(facts))
-    return (await reader.observe(item)).facts
+    return [statement_of(fact) for fact in (await reader.observe(item)).facts]
 
 
 def _under_titles(context: Sequence[Passage] | None, about: Mapping[str, Metadata]) -> list[Passage] | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from befund.adapters.chroma import filters, record
 from befund.adapters.chroma.failures import bad_filter, filter_translated
 from befund.adapters.chroma.index import PAGE, ChromaIndex, chunks_of, parts, refuse_pointless
-from befund.adapters.chroma.nearness import Field, count_nearer, tallied
+from befund.adapters.chroma.nearness import Field, count_nearer
 from befund.ports import Contest, IndexedChunk, ProbedChunk, Standing, Vectors
 
 DOCUMENT = "document"
@@ -21,9 +21,6 @@ LOOKED_AT_ONCE = 1_000
 DOCUMENTS_AT_ONCE = 100
 FILTERS_AT_ONCE = 8
 """Of each the ids that pass are held while all vectors are read."""
-WIDENED = (10, 100)
-SEARCH_COSTS, FILTERED_SEARCH_COSTS = 200, 10_000
-"""Finding one rank by searching takes about as long as reading so many vectors."""
 
 Places = list[int]
 
@@ -38,8 +35,8 @@ class _Filtered(Struct, frozen=True):
 class ChromaProbe(ChromaIndex):
     """An index that can also be looked into.
 
-    Many ranks are found in one pass over all vectors. Few of a large collection are found by searching for more and
-    more chunks instead; they are as exact as Chroma's search is.
+    Ranks are counted in one pass over all vectors, however few they are: a search that should give 1,000 chunks misses
+    some of those that are nearer, so that the same chunk would stand higher alone than among others.
     """
 
     async def look_at(self, name: str, ids: Sequence[str]) -> dict[str, ProbedChunk]:
@@ -73,36 +70,14 @@ class ChromaProbe(ChromaIndex):
         if not contests:
             return []
         found = await self._sound_one(name)
-        count: int = await self._of(found, "count")
         questions = np.stack([contest.question for contest in contests])
         refuse_pointless(questions)
         self._refuse_other_dimension(found, questions.shape[1])
         field = Field(record.space_of(found.configuration_json), questions, np.stack([each.chunk for each in contests]))
         tallies = np.zeros((len(contests), 2), dtype=np.int64)
-        to_read = []
-        for group in _by_filter(contests):
-            if len(group.places) * (SEARCH_COSTS if group.where is None else FILTERED_SEARCH_COSTS) < count:
-                for place in group.places:
-                    tallies[place] = await self._search(found, field, place, group.where, min(deepest, count))
-            else:
-                to_read.append(group)
-        for some in parts(to_read, FILTERS_AT_ONCE):
+        for some in parts(_by_filter(contests), FILTERS_AT_ONCE):
             await self._read(found, field, some, tallies, deepest)
         return [_standing(int(nearer), int(as_near), deepest) for nearer, as_near in tallies]
-
-    async def _search(
-        self, found: Any, field: Field, place: int, where: Mapping[str, Any] | None, deepest: int
-    ) -> NDArray[np.int64]:
-        """Count by searching for more and more chunks, until some are farther than the one looked for."""
-        tally = np.zeros(2, dtype=np.int64)
-        for most in (*(() if where else WIDENED), deepest):
-            question = field.questions[place : place + 1]
-            answer = await self._query(found, question, min(most, deepest), dict(where) if where else None)
-            distances = np.asarray(answer["distances"], dtype=np.float64)
-            tally = tallied(distances, field.own[place : place + 1, None])[0]
-            if tally.sum() < min(most, deepest):
-                break
-        return tally
 
     async def _read(
         self, found: Any, field: Field, groups: Sequence[_Filtered], tallies: NDArray[np.int64], deepest: int
@@ -151,7 +126,7 @@ class ChromaProbe(ChromaIndex):
 
 
 def _standing(nearer: int, as_near: int, deepest: int) -> Standing:
-    """The chunk looked for is one of those as near as itself, unless a search did not return it."""
+    """The chunk looked for is one of those as near as itself, unless it was deleted meanwhile."""
     return Standing(min(nearer + 1, deepest + 1), min(nearer + max(as_near, 1), deepest + 1))
 
 

@@ -1,7 +1,7 @@
 """From what a caller sends to one case to be diagnosed: its gold, its context, its retrieval."""
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec import Raw, Struct
@@ -19,6 +19,7 @@ from befund.contract import (
 )
 from befund.core.diagnosis.evidence import Sought
 from befund.core.diagnosis.gold import wanted_of
+from befund.core.diagnosis.held import NOTHING, Held
 from befund.core.diagnosis.trace import Recorded
 from befund.core.eligibility import Grades
 from befund.core.errors import BefundError, ContradictionError
@@ -42,6 +43,7 @@ class Case(Struct, frozen=True, kw_only=True):
         context: What the generator received; None where that is not known.
         recorded: What is known of the answer's own retrieval.
         k: How many chunks retrieval gives.
+        where: The filter of the search.
     """
 
     task: Task
@@ -50,6 +52,7 @@ class Case(Struct, frozen=True, kw_only=True):
     context: Sequence[Passage] | None
     recorded: Recorded
     k: int
+    where: Mapping[str, Any] | None
 
     @property
     def expected(self) -> ExpectedBehavior:
@@ -87,13 +90,14 @@ def with_options(item: DiagnoseItem, options: DiagnoseBatchOptions) -> DiagnoseI
     return msgspec.structs.replace(item, **given)
 
 
-def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
+def case_of(task: Task, mapping: Mapping[str, list[str]] | None, held: Held = NOTHING) -> Case:
     """Resolve the gold of an answer.
 
     Args:
         task: The answer, its `sent` a `DiagnoseItem`.
         mapping: That of the data set, where nothing else was sent; one that is empty maps nothing, and quotes are
             looked for.
+        held: What the run already holds about the question; what was sent wins.
 
     Raises:
         ContradictionError: The gold contradicts itself, or a judgment that was sent does.
@@ -107,8 +111,9 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
     own = sent.evidence_mapping if sent.evidence_mapping is not None else mapping or None
     wanted = wanted_of(question, relevant, own)
     context = task.item.context
-    retrieved = None if sent.retrieved is None else [_id(entry) for entry in sent.retrieved]
-    k = sent.top_k or len(retrieved or ()) or len(context or ()) or USUAL_TOP_K
+    retrieved = held.ranking if sent.retrieved is None else [_id(entry) for entry in sent.retrieved]
+    told = sent.top_k or (held.top_k if sent.retrieved is None else None) or len(retrieved or ())
+    k = told or len(context or ()) or USUAL_TOP_K
     texts = {each.id: None if each.text is None else fold(each.text) for each in sent.context or ()}
     return Case(
         task=task,
@@ -120,8 +125,9 @@ def case_of(task: Task, mapping: Mapping[str, list[str]] | None) -> Case:
             false_positives=frozenset(question.non_relevant),
         ),
         context=context,
-        recorded=Recorded(context=texts, retrieved=retrieved, k=k, k_is_told=bool(sent.top_k or retrieved)),
+        recorded=Recorded(context=texts, retrieved=retrieved, k=k, k_is_told=bool(told)),
         k=k,
+        where=held.where if sent.where is None and sent.collection == held.collection else sent.where,
     )
 
 
@@ -147,17 +153,17 @@ def _refuse_judgment(dimension: str, what: str) -> NoReturn:
     raise ContradictionError.at(f"/judgment/{dimension}", "contradictory-judgment", detail)
 
 
-def record_of(case: Case, diagnosis: Diagnosis, *, asked: bool, content: Content) -> Record:
+def record_of(case: Case, diagnosis: Diagnosis, *, judged: bool, content: Content) -> Record:
     """What a run keeps of a diagnosis; the case belongs to a question of its data set.
 
     Args:
         case: The case.
         diagnosis: What became of it.
-        asked: Whether the judge was asked for it, so that the run holds the judgment by itself.
+        judged: Whether the run holds the judgment by itself.
         content: Whether texts are kept.
     """
     assert case.task.place is not None  # noqa: S101 - runs take no others
-    kept = msgspec.structs.replace(diagnosis, judgment=None) if asked else diagnosis
+    kept = msgspec.structs.replace(diagnosis, judgment=None) if judged else diagnosis
     sent, question = case.sent, case.task.place.question
     found = DiagnosisRecord(
         diagnosis=kept if content == "full" else _without_texts(kept),
@@ -165,8 +171,8 @@ def record_of(case: Case, diagnosis: Diagnosis, *, asked: bool, content: Content
         context=None if sent.context is None else [chunk.id for chunk in sent.context],
         retrieved=None if sent.retrieved is None else [_id(entry) for entry in sent.retrieved],
         collection=sent.collection,
-        top_k=sent.top_k,
-        where=sent.where,
+        top_k=case.k if case.recorded.k_is_told else None,
+        where=None if case.where is None else dict(case.where),
     )
     return Record(
         question_id=question.id,

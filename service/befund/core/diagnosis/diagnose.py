@@ -12,7 +12,6 @@ from befund.contract import (
     ExpectedBehavior,
     FactSeen,
     Stage,
-    StageState,
 )
 from befund.core.diagnosis.evidence import Evidence, Reading
 from befund.core.diagnosis.generation import (
@@ -24,7 +23,9 @@ from befund.core.diagnosis.generation import (
 )
 from befund.core.diagnosis.next_steps import next_step
 from befund.core.diagnosis.trace import Recorded, Trace
+from befund.core.diagnosis.verdicts import answer_stage, behavior_stage, support_stage
 from befund.core.diagnosis.walk import TO_CONTEXT, Walk, walk
+from befund.core.diagnosis.wording import several
 
 _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
     (True, True): "SUCCESS",
@@ -32,9 +33,6 @@ _CLASSES: Mapping[tuple[bool, bool], DiagnosisClass] = {
     (True, False): "GENERATION_FAILURE",
     (False, True): "UNSUPPORTED_CORRECT_ANSWER",
 }
-MOST_LEAKS = 10
-"""Chunks that a cause names."""
-_STATES: Mapping[bool | None, StageState] = {True: "ok", False: "failed", None: "skipped"}
 
 
 class Examined(Struct, frozen=True, kw_only=True):
@@ -49,6 +47,7 @@ class Examined(Struct, frozen=True, kw_only=True):
         traces: What the index says of the gold; None where nobody looked.
         quotes: What the rules see of the facts in the quotes of the gold.
         leaks: Chunks of the context that the role may not read.
+        notes: What a reader should know beside.
     """
 
     question_id: str | None
@@ -59,6 +58,7 @@ class Examined(Struct, frozen=True, kw_only=True):
     traces: Mapping[str, Trace] | None = None
     quotes: Sequence[Reading] = ()
     leaks: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def class_of(evidence_present: bool | None, correct: bool | None) -> DiagnosisClass:
@@ -81,7 +81,8 @@ def diagnose(examined: Examined) -> Diagnosis:
     walked = walk(evidence, examined.traces, examined.recorded, examined.quotes)
     causes = [*_causes(found, examined, walked), *_leak_causes(examined)]
     cause = None if found == "SUCCESS" and judgment.faithful is not False else next(iter(causes), None)
-    stages = [*_truth(examined, walked), *_ends(judgment.correct, judgment.faithful)]
+    ends = (answer_stage(judgment, examined.said.error), support_stage(judgment))
+    stages = [*_truth(examined, walked), *ends]
     return _diagnosis(examined, found, cause, [each for each in causes if each is not cause], stages)
 
 
@@ -115,7 +116,7 @@ def _not_evaluable(examined: Examined, walked: Walk) -> list[Cause]:
         detail = "no evidence or relevant chunk is known, and the context has no text to look for the facts in"
         return [Cause(code="NO_GROUND_TRUTH", detail=detail, confidence="measured")]
     if evidence.present is None:
-        detail = "what the generator received is not known: send context"
+        detail = "what the generator received is not known, for there is no context"
     else:
         detail = f"the judge reached no verdict on the answer ({said.judgment.status.correct})"
     return [Cause(code="UNKNOWN", detail=detail, confidence="inferred")]
@@ -142,7 +143,7 @@ def _of_behavior(examined: Examined) -> Diagnosis:
         if leaks
         else Stage(stage="context", state="ok" if known else "skipped")
     )
-    stages += _ends(judgment.behaved, judgment.faithful)
+    stages += [behavior_stage(judgment.behaved, _misbehavior(examined).detail), support_stage(judgment)]
     return _diagnosis(examined, found, cause, [each for each in causes if each is not cause], stages)
 
 
@@ -161,8 +162,7 @@ def _misbehavior(examined: Examined) -> Cause:
 def _leak_causes(examined: Examined) -> list[Cause]:
     if not examined.leaks:
         return []
-    named = ", ".join(examined.leaks[:MOST_LEAKS]) + (" and more" if len(examined.leaks) > MOST_LEAKS else "")
-    detail = f"the context holds {named}, which the role that asks may not read"
+    detail = f"the context holds {several(examined.leaks)}, which the role that asks may not read"
     return [Cause(code="ACCESS_LEAK", detail=detail, confidence="measured", chunk=examined.leaks[0])]
 
 
@@ -171,10 +171,6 @@ def _truth(examined: Examined, walked: Walk) -> list[Stage]:
         return [*walked.stages]
     detail = "nothing says what a right answer states"
     return [Stage(stage="ground_truth", state="failed", detail=detail), *walked.stages[1:]]
-
-
-def _ends(right: bool | None, faithful: bool | None) -> list[Stage]:
-    return [Stage(stage="answer", state=_STATES[right]), Stage(stage="support", state=_STATES[faithful])]
 
 
 def _diagnosis(
@@ -198,7 +194,7 @@ def _diagnosis(
             FactSeen(fact=place.fact, in_context=place.chunk is not None, chunk=place.chunk, passage=place.passage)
             for place in evidence.facts
         ],
-        notes=list(evidence.notes),
+        notes=[*examined.notes, *evidence.notes],
     )
 
 

@@ -11,25 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from befund.contract import EvidenceBy
+from befund.core.diagnosis.aboutness import PRODUCT, is_about
 from befund.core.diagnosis.gold import Wanted
+from befund.core.diagnosis.stating import Statement
+from befund.core.diagnosis.wording import several
 from befund.core.evidence_mapping import fold
-from befund.core.judging import Fact, Passage
-from befund.core.rules.language import STOPWORDS, tongue_of
+from befund.core.judging import Passage
 
-AMONG_OTHERS = frozenset({"candidates", "hedged"})
-"""Rules by which an answer that offers several values states none; in a document, a table does so rightly."""
-_NOT_THERE = re.compile(r"(?:missing|differs|wording|nothing said)$")
-"""Rules that found no such value; the others found it and object."""
-OTHER_VERSION = "version differs"
-
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_PRODUCT = re.compile(r"([^\W\d_]+)\s+(?:v|version\s+)?\d+(?:\.\d+)+", re.IGNORECASE)
-_STEM = 4
-_BEFORE = 120
-"""Characters before a sentence, and at the head of its chunk, that say what it is about."""
-_FEWEST_WORDS = 2
-"""That a passage shares with the question or with a quote of its gold, and at least half of theirs; where no quote is
-known, one must do."""
 _HEADING = re.compile(r"\s*#")
 _BARE_NUMBER = re.compile(r"\s*\d[\d.,]*\s*")
 
@@ -38,7 +26,7 @@ class Reading(Struct, frozen=True):
     """What the rules see of the expected facts in one text; `id` is its chunk, or its evidence."""
 
     id: str
-    facts: Sequence[Fact]
+    facts: Sequence[Statement]
 
 
 class FactPlace(Struct, frozen=True):
@@ -122,11 +110,12 @@ def evidence_in(
     whole = " ".join(folded.values())
     gold = [_seen(wanted, ids, whole) for wanted in sought.wanted]
     if not sought.facts:
-        return _without_facts(gold)
+        return _without_facts(gold, _elsewhere(gold, folded))
     facts = [_place(fact, at, sought, folded, readings) for at, fact in enumerate(sought.facts)]
     facts = [place if place.chunk else _by_quote(place, at, gold, folded, quotes) for at, place in enumerate(facts)]
     present = all(place.chunk is not None for place in facts)
-    return Evidence(present, "text", facts, gold, _disagreement(present, facts, gold, ids))
+    notes = [*_disagreement(present, facts, gold, ids), *_elsewhere(gold, folded)]
+    return Evidence(present, "text", facts, gold, notes)
 
 
 def top_of(wanted: Iterable[Wanted]) -> list[Wanted]:
@@ -137,9 +126,8 @@ def top_of(wanted: Iterable[Wanted]) -> list[Wanted]:
 
 
 def states(reading: Reading, at: int) -> bool:
-    """Whether the rules see a fact stated, alone or among other values."""
-    fact = reading.facts[at]
-    return fact.verdict == "stated" or fact.rule in AMONG_OTHERS
+    """Whether the rules see a fact stated, alone or among other values, as a table does rightly."""
+    return reading.facts[at].what in ("stated", "among_others")
 
 
 def _by_id(wanted: Wanted, ids: Sequence[str]) -> bool:
@@ -152,26 +140,31 @@ def _seen(wanted: Wanted, ids: Sequence[str], whole: str) -> Seen:
     return Seen(wanted, wanted.quote in whole, "text")
 
 
-def _without_facts(gold: Sequence[Seen]) -> Evidence:
+def _without_facts(gold: Sequence[Seen], notes: Sequence[str]) -> Evidence:
     """Of yes-or-no questions the passages are known, not the words of the answer."""
     if not gold:
         return Evidence(None, None, (), gold)
     top = {wanted.id for wanted in top_of(seen.wanted for seen in gold)}
     decisive = [seen for seen in gold if seen.wanted.id in top and seen.by == "text"] or gold
-    return Evidence(all(seen.in_context for seen in decisive), decisive[0].by, (), gold)
+    return Evidence(all(seen.in_context for seen in decisive), decisive[0].by, (), gold, notes)
 
 
 def _place(fact: str, at: int, sought: Sought, folded: Mapping[str, str], readings: Sequence[Reading]) -> FactPlace:
+    marked_words = [wanted.quote for wanted in sought.wanted if wanted.quote]
     for reading in readings:
         if reading.id in sought.false_positives or not states(reading, at):
             continue
         quote = reading.facts[at].quote
-        if quote and not _states_nothing(fact, quote) and _is_about(quote, folded[reading.id], sought):
+        if (
+            quote
+            and not _states_nothing(fact, quote)
+            and is_about(quote, folded[reading.id], question=sought.question, quotes=marked_words)
+        ):
             return FactPlace(fact, reading.id, quote)
     for reading in readings:
         seen = reading.facts[at]
         marked = next((each.quote for each in sought.wanted if each.quote and each.quote in folded[reading.id]), None)
-        if marked is not None and seen.rule is not None and not _NOT_THERE.search(seen.rule):
+        if marked is not None and seen.what not in ("nothing", "other_version"):
             return FactPlace(fact, reading.id, seen.quote or marked)
     return FactPlace(fact)
 
@@ -192,53 +185,35 @@ def _by_quote(
     )
 
 
-def _is_about(passage: str, chunk: str, sought: Sought) -> bool:
-    """Whether the words around a figure have anything to do with the question: the same figure counts other things too.
-
-    Looked at are the sentence, what stands before it and the chunk's heading; words of another language tell nothing.
-    """
-    sentence = fold(passage)
-    at = chunk.find(sentence)
-    around = f"{chunk[:_BEFORE]} {chunk[max(0, at - _BEFORE) : at]} {sentence}"
-    tongue = tongue_of(around.casefold().split())
-    product = {name.casefold()[:_STEM] for name in _PRODUCT.findall(sought.question)}
-    own = _stems(around) - product
-    comparable = 0
-    quotes = [wanted.quote for wanted in sought.wanted if wanted.quote]
-    for reference in (sought.question, *quotes):
-        stems = _stems(reference) - product
-        if not stems or (tongue and tongue_of(reference.casefold().split()) not in ("", tongue)):
-            continue
-        comparable += 1
-        enough = max(_FEWEST_WORDS, len(stems) // 2) if quotes else 1
-        if len(stems & own) >= min(enough, len(stems)):
-            return True
-    return not comparable
-
-
 def _states_nothing(fact: str, passage: str) -> bool:
     """Whether it is a heading, or a count that is a version: "Orbit 3.0" does not say that there are three."""
     if _HEADING.match(passage):
         return True
     if not _BARE_NUMBER.fullmatch(fact):
         return False
-    without = _PRODUCT.sub("", passage)
+    without = PRODUCT.sub("", passage)
     return without != passage and not any(character.isdigit() for character in without)
-
-
-def _stems(text: str) -> set[str]:
-    words = (word.casefold() for word in _WORD.findall(text))
-    return {word[:_STEM] for word in words if word not in STOPWORDS}
 
 
 def _disagreement(present: bool, facts: Sequence[FactPlace], gold: Sequence[Seen], ids: Sequence[str]) -> list[str]:
     """What to look at where the text says one thing, and the ids and quotes of the gold another."""
     chunks = {chunk for seen in gold for chunk in seen.wanted.chunks}
     if present and gold and not chunks.intersection(ids) and not any(seen.in_context for seen in gold):
-        named = ", ".join(dict.fromkeys(place.chunk for place in facts if place.chunk))
+        named = several(dict.fromkeys(place.chunk for place in facts if place.chunk))
         return [
             f"The text of {named} states every fact, but no gold passage or chunk is in the context: review the gold."
         ]
     if not present and chunks and chunks <= set(ids):
         return ["Every gold chunk is in the context by its id, but its text there does not state every fact."]
     return []
+
+
+def _elsewhere(gold: Sequence[Seen], folded: Mapping[str, str]) -> list[str]:
+    """Quotes that stand in the context under another id than that of their chunks."""
+    notes = []
+    for wanted in (seen.wanted for seen in gold if seen.in_context and seen.by == "text" and seen.wanted.chunks):
+        holding = [id_ for id_, text in folded.items() if wanted.quote and wanted.quote in text]
+        if holding and not set(holding) & set(wanted.chunks):
+            there, mapped = several(holding), several(wanted.chunks)
+            notes.append(f"The quote of {wanted.id} stands in {there} of the context, and is mapped to {mapped}.")
+    return notes

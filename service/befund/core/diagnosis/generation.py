@@ -6,21 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from befund.contract import Cause, JudgedFact, Judgment
-from befund.core.diagnosis.evidence import OTHER_VERSION, Evidence
-from befund.core.judging import REFUSALS, Fact
+from befund.core.diagnosis.evidence import Evidence
+from befund.core.diagnosis.stating import Statement
+from befund.core.diagnosis.wording import listed, short
+from befund.core.judging import REFUSALS
 
 _VERSION = re.compile(r"(?<![\d.,])\d+\.\d+(?:\.\d+)*(?![\d,])")
-_SHOWN = 160
-DENIED = "negated"
-"""The rule by which an answer denies what is expected."""
 
 
 class Echo(Struct, frozen=True):
-    """What one chunk of the context says of a wrong statement of the answer: whether it states the same."""
+    """What one chunk of the context says of a wrong statement of the answer."""
 
     statement: str
     chunk: str
-    fact: Fact
+    found: Statement
 
 
 class Said(Struct, frozen=True):
@@ -95,7 +94,7 @@ def addition_cause(judgment: Judgment) -> Cause | None:
     if judgment.faithful is not False:
         return None
     claim = next((claim for claim in judgment.claims if claim.verdict in ("unsupported", "contradicted")), None)
-    said = f'"{_short(claim.claim)}"' if claim else "a claim"
+    said = f'"{short(claim.claim)}"' if claim else "a claim"
     verb = "contradicts" if claim and claim.verdict == "contradicted" else "is not in"
     return Cause(
         code="UNSUPPORTED_ADDITION",
@@ -108,9 +107,7 @@ def addition_cause(judgment: Judgment) -> Cause | None:
 def _no_answer(said: Said) -> Iterator[Cause]:
     judgment = said.judgment
     if said.error:
-        yield Cause(
-            code="GENERATION_ERROR", detail=f"the generator failed: {_short(said.error)}", confidence="measured"
-        )
+        yield Cause(code="GENERATION_ERROR", detail=f"the generator failed: {short(said.error)}", confidence="measured")
     elif "EMPTY_ANSWER" in judgment.flags:
         yield Cause(
             code="GENERATION_ERROR", detail="the answer is empty, and no error was reported", confidence="inferred"
@@ -123,13 +120,13 @@ def _no_answer(said: Said) -> Iterator[Cause]:
 def _confusions(said: Said) -> Iterator[Cause]:
     """Passages that say what the answer says: for another version, or for this question too."""
     for echo in said.echoes:
-        passage, chunk = echo.fact.quote, echo.chunk
-        if echo.fact.rule == OTHER_VERSION:
-            detail = f'"{_short(echo.statement)}" is what {chunk} says of another version'
-        elif echo.fact.verdict == "stated" and (other := _other_version(said, echo)):
-            detail = f'"{_short(echo.statement)}" is what {chunk} says: {other}'
-        elif echo.fact.verdict == "stated" and chunk not in said.gold_chunks and said.evidence.present:
-            detail = f'"{_short(echo.statement)}" is what {chunk} says, and the evidence says otherwise'
+        passage, chunk = echo.found.quote, echo.chunk
+        if echo.found.what == "other_version":
+            detail = f'"{short(echo.statement)}" is what {chunk} says of another version'
+        elif echo.found.what == "stated" and (other := _other_version(said, echo)):
+            detail = f'"{short(echo.statement)}" is what {chunk} says: {other}'
+        elif echo.found.what == "stated" and chunk not in said.gold_chunks and said.evidence.present:
+            detail = f'"{short(echo.statement)}" is what {chunk} says, and the evidence says otherwise'
             yield Cause(
                 code="CONTRADICTORY_CONTEXT", detail=detail, confidence="measured", chunk=chunk, passage=passage
             )
@@ -168,16 +165,15 @@ def _misreading(said: Said) -> Iterator[Cause]:
     ]
     for fact in contradicted or several:
         yield _misread(said, fact)
-    denied = any(fact.rule == DENIED for fact in contradicted)
-    stands = any(echo.fact.verdict == "stated" or echo.fact.rule == OTHER_VERSION for echo in said.echoes)
-    if contradicted and judgment.faithful is False and not denied and not stands:
+    stands = any(echo.found.what in ("stated", "denied", "other_version") for echo in said.echoes)
+    if contradicted and judgment.faithful is False and not stands:
         yield _outside(said)
     if missing:
         stated = [fact.fact for fact in judgment.facts if fact.verdict == "stated"]
         yield Cause(
             code="OMISSION",
-            detail=f"the answer does not say {_listed(missing)}"
-            + (f", though it says {_listed(stated)}" if stated else ""),
+            detail=f"the answer does not say {listed(missing)}"
+            + (f", though it says {listed(stated)}" if stated else ""),
             confidence="measured",
         )
     if not judgment.facts and judgment.correct is False:
@@ -190,10 +186,10 @@ def _misreading(said: Said) -> Iterator[Cause]:
 def _misread(said: Said, fact: JudgedFact) -> Cause:
     place = next((place for place in said.evidence.facts if place.fact == fact.fact), None)
     where = f"{place.chunk} states it" if place and place.chunk else "the context states it"
-    verb = "says otherwise" if fact.verdict == "contradicted" else "leaves it open among other values"
-    echo = next((echo for echo in said.echoes if echo.fact.verdict == "stated"), None)
+    verb = "says otherwise" if fact.verdict == "contradicted" else "leaves it open"
+    echo = next((echo for echo in said.echoes if echo.found.what == "stated"), None)
     taken = f"; {echo.chunk} says the like of something else" if echo else ""
-    quote = f': "{_short(fact.quote)}"' if fact.quote else ""
+    quote = f': "{short(fact.quote)}"' if fact.quote else ""
     return Cause(
         code="MISREAD",
         detail=f'"{fact.fact}" is expected and {where}, but the answer {verb}{quote}{taken}',
@@ -205,19 +201,10 @@ def _misread(said: Said, fact: JudgedFact) -> Cause:
 
 def _outside(said: Said) -> Cause:
     claim = next((claim.claim for claim in said.judgment.claims if claim.verdict == "unsupported"), None)
-    shown = f'"{_short(claim)}"' if claim else "what the answer says"
+    shown = f'"{short(claim)}"' if claim else "what the answer says"
     return Cause(
         code="OUTSIDE_KNOWLEDGE",
         detail=f"{shown} stands nowhere in the context",
         confidence="inferred",
         passage=claim,
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f'"{_short(name)}"' for name in names)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

@@ -84,8 +84,9 @@ def _through_index(travel: _Travel, place: Place, recorded: Recorded) -> Journey
     if place.clause is not None:
         clause = msgspec.json.encode(place.clause).decode()
         field = next(iter(place.clause))
-        own = "no such field" if place.value is None else msgspec.json.encode(place.value).decode()
-        said = f"; its {field} is {own}" if not field.startswith("$") else ""
+        own = None if place.value is None else msgspec.json.encode(place.value).decode()
+        said = f"; it has no field {field}" if own is None else f"; its {field} is {own}"
+        said = "" if field.startswith("$") else said
         detail = f"{place.chunk} does not pass the clause {clause} of the filter{said}"
         return travel.ended("filter", "FILTERED_OUT", detail, clause=place.clause)
     travel.passed("filter")

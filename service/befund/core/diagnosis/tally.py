@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from befund.contract import Cause, CauseCode, DiagnosedGroup, DiagnosisClass
-from befund.core.diagnosis.next_steps import NEXT_STEPS
+from befund.core.diagnosis.next_steps import usual_step
 
 MOST_QUESTIONS = 1_000
 """Of one class or cause that are named; `n` counts all."""
@@ -65,7 +65,7 @@ class DiagnosedTally:
         codes: tuple[CauseCode, ...] = get_args(CauseCode)
         found = [code for code in codes if code in self._causes]
         found.sort(key=lambda code: -self._causes[code].n)
-        return {code: _shown(self._causes[code], NEXT_STEPS[code]) for code in found}
+        return {code: _shown(self._causes[code], usual_step(code)) for code in found}
 
     def _count(self, groups: dict[str, _Group], name: str, question_id: str | None, item: int | None) -> None:
         group = groups.setdefault(name, _Group())

@@ -9,6 +9,7 @@ from befund.core.diagnosis.evidence import Evidence, Reading, Seen, states, top_
 from befund.core.diagnosis.fate import Fate, fate_of
 from befund.core.diagnosis.journey import STAGES
 from befund.core.diagnosis.trace import Recorded, Trace
+from befund.core.diagnosis.wording import listed
 
 TO_CONTEXT = STAGES[: STAGES.index("answer")]
 INDEX_STAGES: tuple[StageName, ...] = ("index", "filter", "ranking")
@@ -80,7 +81,7 @@ def _with_what_is_there(causes: list[Cause], evidence: Evidence, focus: Fate | N
     if focus is not None or evidence.gold:
         detail = "the gold is in the context, but nothing there states the expected facts: review the gold"
         return [Cause(code="UNKNOWN", detail=detail, confidence="inferred")]
-    said = f"nothing in the context states {_listed(evidence.missing)}"
+    said = f"nothing in the context states {listed(evidence.missing)}"
     detail = f"{said}; no gold chunk is known to look for" if evidence.facts else "the context holds no evidence"
     return [Cause(code="NOT_RETRIEVED", detail=detail, confidence="inferred")]
 
@@ -90,13 +91,13 @@ def _partial(evidence: Evidence) -> Cause | None:
     if evidence.by == "text" and evidence.facts:
         if not stated:
             return None
-        detail = f"the context states {_listed(stated)}, but not {_listed(evidence.missing)}"
+        detail = f"the context states {listed(stated)}, but not {listed(evidence.missing)}"
     else:
         there = [seen.wanted.id for seen in evidence.gold if seen.in_context]
         lacking = [seen.wanted.id for seen in evidence.gold if not seen.in_context]
         if not there:
             return None
-        detail = f"the context holds {_listed(there)}, but not {_listed(lacking)}"
+        detail = f"the context holds {listed(there)}, but not {listed(lacking)}"
     return Cause(code="PARTIAL_EVIDENCE", detail=detail, confidence="measured")
 
 
@@ -119,7 +120,3 @@ def _stages(fate: Fate | None, *, probed: bool, context: StageState, detail: str
 
 def _once(causes: Iterable[Cause]) -> list[Cause]:
     return list({(cause.code, cause.chunk, cause.detail): cause for cause in causes}.values())[:MOST_CAUSES]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)

@@ -11,6 +11,7 @@ from befund.adapters.rules_judge import WEIGHTS
 from befund.contract import JudgedClaim, JudgedFact, JudgeInfo, Judgment, JudgmentStatus, Usage
 from befund.core.diagnosis.evidence import Evidence, Reading, Sought, evidence_in
 from befund.core.diagnosis.gold import Wanted
+from befund.core.diagnosis.stating import statement_of
 from befund.core.judging import Item, Passage
 from befund.core.rules.judge import Knowledge, judge
 from befund.core.rules.weights import Weights
@@ -39,7 +40,7 @@ def look(knowledge: Knowledge) -> Look:
     ) -> Evidence:
         def read(texts: dict[str, str]) -> list[Reading]:
             return [
-                Reading(id_, judge(Item(question, text, expected_facts=facts), knowledge).facts)
+                Reading(id_, [*map(statement_of, judge(Item(question, text, expected_facts=facts), knowledge).facts)])
                 for id_, text in texts.items()
             ]
 
@@ -78,10 +79,8 @@ def judgment(**changes: Any) -> Judgment:
     return Judgment(**(fields | changes))
 
 
-def fact(
-    verdict: str | None, quote: str | None = None, *, name: str = "72 hours", rule: str | None = None
-) -> JudgedFact:
-    return JudgedFact(fact=name, verdict=verdict, quote=quote, rule=rule)  # type: ignore[arg-type]
+def fact(verdict: str | None, quote: str | None = None, *, name: str = "72 hours") -> JudgedFact:
+    return JudgedFact(fact=name, verdict=verdict, quote=quote)  # type: ignore[arg-type]
 
 
 def claim(text: str, verdict: Any = "unsupported") -> JudgedClaim:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from befund.contract import Diagnosis
@@ -9,8 +10,8 @@ from befund.core.diagnosis.diagnose import Examined, class_of, diagnose
 from befund.core.diagnosis.evidence import Evidence, FactPlace, Seen
 from befund.core.diagnosis.generation import Echo, Said, wrong_statements
 from befund.core.diagnosis.gold import Wanted
+from befund.core.diagnosis.stating import Statement, Stating
 from befund.core.diagnosis.trace import Recorded
-from befund.core.judging import Fact
 
 from .conftest import QUESTION, claim, fact, judgment
 
@@ -28,8 +29,8 @@ def diagnosed(evidence: Evidence = THERE, **about: Any) -> Diagnosis:
     return diagnose(Examined(**case | about, said=Said(**said, evidence=evidence, judgment=given)))  # type: ignore[arg-type]
 
 
-def echo(chunk: str, verdict: str | None, *, rule: str | None = None, statement: str = WRONG) -> Echo:
-    return Echo(statement, chunk, Fact(statement, verdict, quote="for 24 hours", rule=rule))  # type: ignore[arg-type]
+def echo(chunk: str, what: Stating, *, statement: str = WRONG) -> Echo:
+    return Echo(statement, chunk, Statement(what, quote="for 24 hours"))
 
 
 def codes(found: Diagnosis) -> list[str]:
@@ -75,12 +76,12 @@ def test_a_wrong_figure_that_stands_nowhere_was_misread_or_made_up() -> None:
 
 
 def test_a_denied_fact_comes_from_nowhere_else() -> None:
-    denied = judgment(facts=[fact("contradicted", "It is not retried for 72 hours.", rule="negated")], faithful=False)
-    assert codes(diagnosed(judgment=denied)) == ["MISREAD"]
+    denied = judgment(facts=[fact("contradicted", "It is not retried for 72 hours.")], faithful=False)
+    assert codes(diagnosed(judgment=denied, echoes=[echo("g1", "denied")])) == ["MISREAD"]
 
 
 def test_the_figure_of_another_version() -> None:
-    found = diagnosed(echoes=[echo("c2", "contradicted", rule="version differs")])
+    found = diagnosed(echoes=[echo("c2", "other_version")])
     assert codes(found)[0] == "VERSION_CONFUSION"
     assert found.cause is not None
     assert found.cause.chunk == "c2"
@@ -99,7 +100,7 @@ def test_a_passage_whose_metadata_is_of_another_version() -> None:
 
 
 def test_a_passage_that_contradicts_the_evidence() -> None:
-    found = diagnosed(echoes=[echo("c2", "stated"), echo("g1", "missing")])
+    found = diagnosed(echoes=[echo("c2", "stated"), echo("g1", "nothing")])
     assert codes(found)[0] == "CONTRADICTORY_CONTEXT"
 
 
@@ -198,3 +199,34 @@ def test_the_wrong_words_of_an_answer_are_looked_for() -> None:
     assert wrong_statements(judgment(facts=facts), "…") == [WRONG]
     assert wrong_statements(judgment(facts=[fact("missing")], claims=[claim("It is fast.")]), "…") == ["It is fast."]
     assert wrong_statements(judgment(observed_behavior="no_answer"), "I do not know.") == []
+
+
+def stage(found: Diagnosis, name: str) -> tuple[str, str | None]:
+    return next((each.state, each.detail) for each in found.stages if each.stage == name)
+
+
+def test_a_failed_answer_says_which_fact_it_lacks_or_denies() -> None:
+    facts = [fact("contradicted", WRONG), fact("missing", name="30 seconds"), fact("stated", "x", name="twice")]
+    said = f'"72 hours" is contradicted: "{WRONG}"; "30 seconds" is missing'
+    assert stage(diagnosed(judgment=judgment(facts=facts)), "answer") == ("failed", said)
+    right = diagnosed(judgment=judgment(correct=True, facts=[fact("stated", "x")]))
+    assert stage(right, "answer") == ("ok", None)
+
+
+def test_a_failed_support_says_which_claim_is_not_supported() -> None:
+    by_quote = msgspec.structs.replace(claim("It is free.", "contradicted"), chunk_id="c1", quote="It costs 30 euro.")
+    found = diagnosed(judgment=judgment(faithful=False, claims=[claim("It rains."), by_quote]))
+    said = '"It rains." is unsupported; "It is free." is contradicted by c1: "It costs 30 euro."'
+    assert stage(found, "support") == ("failed", said)
+
+
+def test_many_unsupported_claims_are_counted() -> None:
+    claims = [claim(f"Claim {number}.") for number in range(5)]
+    _, said = stage(diagnosed(judgment=judgment(faithful=False, claims=claims)), "support")
+    assert said is not None
+    assert said.endswith('"Claim 2." is unsupported; and 2 more')
+
+
+def test_what_should_not_have_been_answered_says_so_at_its_stage() -> None:
+    found = diagnosed(expected="clarify", judgment=judgment(behaved=False))
+    assert stage(found, "answer") == ("failed", "clarify was expected, and the question was answered")

@@ -4,7 +4,7 @@ import pytest
 
 from befund.core.diagnosis.gold import Wanted
 
-from .conftest import Look
+from .conftest import QUESTION, Look
 
 RETRIES = "Orbit 3.0 retries failed webhooks for "
 WIEDERHOLT = "Orbit 3.0 wiederholt fehlgeschlagene Webhooks "
@@ -111,3 +111,61 @@ def test_text_and_ids_that_disagree_are_told(look: Look) -> None:
     lost = look({"g1": "Webhooks are sent as JSON."}, wanted=gold)
     assert lost.present is False
     assert "its text there does not state every fact" in lost.notes[0]
+
+
+def test_a_quote_under_another_id_is_told(look: Look) -> None:
+    marked = [wanted("E1", "g1", quote=f"{RETRIES}72 hours")]
+    text = f"{RETRIES}72 hours."
+    told = ["The quote of E1 stands in c1 of the context, and is mapped to g1."]
+    assert look({"c1": text}, wanted=marked).notes == told
+    assert look({"c1": text}, wanted=marked, facts=[]).notes == told
+    assert look({"c1": text, "g1": text}, wanted=marked).notes == []
+
+
+LOGS = "Audit entries of the logs stay available for 90 days and are then removed for good."
+PROTOKOLLE = "Einträge im Prüfprotokoll bleiben 90 Tage lang verfügbar und werden dann endgültig gelöscht."
+SITZ = "Jeder Sitzplatz wird mit 30 Euro im Monat berechnet, jährlich im Voraus."
+SHORT = [
+    ("How long are logs kept?", "90 days", "Logs: 90 days.", LOGS),
+    ("Log retention?", "90 days", "The retention period is 90 days.", LOGS),
+    (
+        "Trial length?",
+        "14 days",
+        "The trial lasts 14 days.",
+        "Every workspace may be tried for 14 days free of charge.",
+    ),
+    ("Wie lange werden Logs aufbewahrt?", "90 Tage", "Logs: 90 Tage.", PROTOKOLLE),
+    ("Aufbewahrung der Logs?", "90 Tage", "Die Aufbewahrungsfrist beträgt 90 Tage.", PROTOKOLLE),
+    ("Testphase?", "14 Tage", "Die Testphase dauert 14 Tage.", "Jeder Arbeitsbereich ist 14 Tage lang kostenlos."),
+]
+FOREIGN = [
+    ("How long are logs kept?", "90 days", "Logs werden 90 Tage lang aufbewahrt.", PROTOKOLLE),
+    ("How long are webhooks retried?", "72 hours", "Webhooks: 72 Stunden.", PROTOKOLLE),
+    ("What does a seat cost?", "30 euro", "Ein Sitzplatz kostet 30 Euro im Monat.", SITZ),
+    ("Wie lange werden Logs aufbewahrt?", "90 Tage", "Logs are kept for 90 days.", LOGS),
+    ("Wie lange werden Webhooks wiederholt?", "72 Stunden", "Webhook retries: 72 hours.", LOGS),
+]
+ELSEWHERE = [
+    ("How long are logs kept?", "90 days", "Backups are kept for 90 days.", LOGS),
+    ("How long are logs kept?", "90 days", "Rechnungen sind binnen 90 Tagen zu bezahlen.", PROTOKOLLE),
+    ("Wie lange werden Logs aufbewahrt?", "90 Tage", "Sicherungen werden 90 Tage lang aufbewahrt.", PROTOKOLLE),
+    ("Wie lange werden Logs aufbewahrt?", "90 Tage", "Invoices must be paid within 90 days.", LOGS),
+    (QUESTION, "72 hours", "After failed logins an account is locked for 72 hours.", LOGS),
+    ("Logs in Orbit 3.0?", "90 days", "Orbit 2.4 keeps logs for 90 days.", LOGS),
+    ("Logs in Orbit 3.0?", "90 days", "Orbit 2.4 bewahrt Logs 90 Tage lang auf.", PROTOKOLLE),
+    ("Wie lange bewahrt Orbit 3.0 Logs auf?", "90 Tage", "Orbit 2.4 keeps logs for 90 days.", LOGS),
+]
+
+
+@pytest.mark.parametrize(("question", "fact", "text", "quote"), SHORT + FOREIGN)
+def test_a_short_question_and_one_in_the_other_language_find_what_answers_them(
+    question: str, fact: str, text: str, quote: str, look: Look
+) -> None:
+    assert look({"c1": text}, question=question, facts=[fact], wanted=[wanted(quote=quote)]).present is True
+
+
+@pytest.mark.parametrize(("question", "fact", "text", "quote"), ELSEWHERE)
+def test_the_same_figure_of_something_else_answers_nothing(
+    question: str, fact: str, text: str, quote: str, look: Look
+) -> None:
+    assert look({"c1": text}, question=question, facts=[fact], wanted=[wanted(quote=quote)]).present is False

@@ -108,6 +108,12 @@ def test_a_chunk_that_does_not_pass_the_filter_names_the_clause() -> None:
     assert states(found) == ["ok", "ok", "ok", "failed", "skipped", "skipped"]
 
 
+def test_a_chunk_without_the_field_of_the_filter_says_so() -> None:
+    found = walk(lost(E1), traced(held(clause={"tenant": "a"})), recorded())
+    assert first(found) == ("FILTERED_OUT", "measured")
+    assert found.causes[0].detail.endswith('the clause {"tenant":"a"} of the filter; it has no field tenant')
+
+
 def test_a_rank_below_k() -> None:
     found = walk(lost(), traced(held(rank=9)), recorded())
     assert (first(found), found.causes[0].rank) == (("RANKED_BELOW_K", "measured"), 9)
