@@ -83,8 +83,10 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
 
 def _clause(found: Sequence[Token], start: int, end: int, before: Clause | None) -> Clause:
     first = found[start].text
-    denied_before = bool(before and (before.inherits or any(_denies_clause(found, cue) for cue in before.cues)))
-    inherits = denied_before and (first in _THAT or (_goes_on(found, start, end) and not _is_no(found, before)))
+    denying = [cue for cue in before.cues if _denies_clause(found, cue)] if before else []
+    denied_before = bool(before and (before.inherits or denying))
+    is_done = _is_no(found, before) or any(found[cue].text in _FALSE for cue in denying)
+    inherits = denied_before and (first in _THAT or (_goes_on(found, start, end) and not is_done))
     conditional = first in _CONDITIONS or (start + 1 < end and found[start + 1].text in _CONDITIONS)
     return Clause(start, end, cues(found, start, end), inherits, conditional)
 
