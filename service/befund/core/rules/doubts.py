@@ -1,107 +1,22 @@
 """Values that an answer names and does not mean: asked for, taken back, passed on, of the past, doubted, bounded."""
 
-import re
 from collections.abc import Sequence
 
 from befund.core.judging import FactVerdict
+from befund.core.rules import doubt_wordings as worded
 from befund.core.rules.asked import is_asked
 from befund.core.rules.entity import Entity
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.vocabulary import listed
 from befund.core.rules.words import Token
 
 Doubt = tuple[str, FactVerdict | None]
 """The rule, and what it makes of the fact; None where nobody can tell."""
 
+_MAY_DIFFER: Doubt = ("bound may differ", None)
 _REACH = 12
 """Tokens before a value that can say how it is meant."""
-_NEW_START = listed("; : but and which who aber und sondern jedoch doch because weil denn so")
-_WRONG = (
-    r"(?:wrong|false|incorrect|untrue|inaccurate|outdated|obsolete|mistaken|not (?:\w+ )?(?:true|correct|right|so|accurate|the case)|"
-    r"no longer (?:\w+ )?(?:true|correct|right|so|valid|the case)|(?:just )?an? (?:\w+ )?(?:myth|mistake|misconception|error|typo|rumou?r)|"
-    r"falsch|unwahr|veraltet|überholt|unzutreffend|nicht (?:mehr )?(?:\w+ )?(?:wahr|richtig|korrekt|der fall|aktuell|so)|"
-    r"(?:nur )?ein (?:irrtum|mythos|fehler|gerücht|tippfehler))\b(?! (?:to|if|that|dass|zu|of|for|in|für|bei)\b)"
-)
-_TAKEN_BACK = re.compile(
-    rf"\b(?:that|this|it|which|das|dies|es|was)(?: (?:is|was|ist|war|wäre)| ' s|'s) (?:\w+ ){{0,2}}?{_WRONG}"
-    r"|\b(?:that|this|it|which) (?:is ?n't|isn't|wasn't) (?:\w+ )?(?:true|correct|right|so|accurate|the case)\b"
-    r"|\b(?:das|dies|was|es) (?:(?:stimmt|trifft) (?:\w+ )?nicht|(?:\w+ )?nicht (?:\w+ )?(?:stimmt|zutrifft))\b"
-)
-_IS_WRONG = re.compile(rf"^ ?[,(-]? ?(?:(?:is|was|ist|war|wäre|sind|are|were|would be) )?(?:\w+ )?{_WRONG}")
-_CORRECTED = re.compile(
-    r"^[ .,;:!?(-]*(?:(?:no|nein|nope|wait|sorry|oops|correction|korrektur|moment|halt|entschuldigung|scratch that|rather)"
-    r" ?[,.:;!-]|(?:or|oder) (?:rather|besser gesagt|vielmehr)\b|(?:i mean|ich meine|better|besser gesagt|vielmehr)\b)"
-)
-_CONFIRMED = re.compile(r"^ ?(?:yes|ja|yep|yeah|correct|right|exactly|indeed|genau|stimmt|richtig|jawohl)\b")
-_PASSED_ON = re.compile(
-    r"\b(?:everyone|everybody|people|some|many|most|others|they|users|rumou?rs?|customers|colleagues|somebody|someone|"
-    r"man|alle|viele|manche|einige|leute|jeder|kollegen|kunden|nutzer) (?:\w+ ){0,2}?"
-    r"(?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|assumes?|assumed|sagen|sagt|sagten|glaub\w+|"
-    r"mein(?:en|t|ten|te)|behaupt\w+|denk\w+|vermut\w+)\b"
-    r"|\b(?:it is|it's) (?:often |commonly |widely )?(?:said|claimed|believed|rumou?red|assumed)\b|\bes heißt\b|\bes heisst\b"
-    r"|\b(?:allegedly|supposedly|purportedly|reportedly|falsely|wrongly|mistakenly|erroneously|angeblich|vermeintlich\w*|"
-    r"irrtümlich\w*|fälschlich\w*|rumou?r|myth|misconception|gerüchte?|mythos|irrtum)\b"
-)
-_PAST = re.compile(
-    r"\b(?:used to|formerly|previously|originally|initially|once was|once were|in the past|until recently|at first|"
-    r"früher\w*|ehemals|vormals|ursprünglich\w*|bisher|bislang|bis vor kurzem|vorher|zuvor|anfangs|einst)\b"
-)
-_NOW = re.compile(r"\b(?:now|nowadays|today|currently|meanwhile|jetzt|nun|heute|inzwischen|mittlerweile|aktuell|seit)\b")
-_CHANGES = re.compile(
-    r"\b(?:reduced|raised|increased|lowered|changed|cut|shortened|extended|dropped|went|moved|switched|decreased|"
-    r"gesenkt|erhöht|verkürzt|verlängert|geändert|reduziert|angehoben|herabgesetzt|verringert|gewechselt|umgestellt)\b"
-)
-_FROM = re.compile(r"\b(?:from|von|vom)(?: the| den| dem)? ?$")
-_DISPLACED = re.compile(
-    r"\b(?:instead of|rather than|as opposed to|contrary to|unlike|replac(?:es|ed|ing)|statt|anstatt|anstelle|an stelle|entgegen)"
-    r"(?: (?:of|from|the|an?|den|der|dem|von|einer|einem)){0,2} ?$"
-)
-_PAST_TENSE = listed("was were did had war waren wurde wurden hatte hatten")
-_SPEAKS_OF_PAST = listed(
-    "used previously formerly earlier originally before past old früher vorher bisher ursprünglich damals alte alten zuvor"
-)
-_HEDGE = re.compile(
-    r"\b(?:possibly|perhaps|maybe|probably|likely|presumably|conceivably|apparently|vielleicht|eventuell|möglicherweise|"
-    r"womöglich|wahrscheinlich|vermutlich|mutmaßlich|mutmasslich|wohl|könnten?|dürften?)\b"
-    r"|\b(?:might|could|may)(?: well)? be(?: \w+)? ?$"
-)
-_HEDGED_AFTER = re.compile(
-    r"^ ?[,(-]? ?(?:possibly|perhaps|maybe|probably|presumably|apparently|allegedly|supposedly|i guess|i suppose|or so|"
-    r"unconfirmed|vielleicht|eventuell|möglicherweise|wahrscheinlich|vermutlich|angeblich|unbestätigt|oder so)\b"
-)
-_UNSURE = re.compile(
-    r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain|(?:nicht|un) ?(?:\w+ )?sicher|if i remember|if i recall|"
-    r"from memory|wenn ich mich recht)\b"
-)
-_BELOW = (
-    r"(?:less|fewer|shorter|lower|smaller|earlier|older) than|under|below|weniger als|kürzer als|niedriger als|kleiner als|unter|unterhalb"
-)
-_ABOVE = (
-    r"(?:more|longer|greater|higher|larger|later|newer) than|exceeding|exceeds|above|in excess of|beyond|mehr als|länger als|"
-    r"höher als|grösser als|größer als|später als|oberhalb"
-)
-_FILLED = r"(?: (?:of|about|the|a|an|total|approximately|version|den|dem|der|ca|etwa|rund|von)){0,2} ?$"
-_STRICT = re.compile(rf"(?<!no )(?<!not )(?<!nicht )(?:\b(?:{_BELOW}|{_ABOVE})){_FILLED}")
-_LEAST = re.compile(
-    rf"\b(?:at least|a minimum|minimum|at minimum|no (?:less|fewer|shorter|earlier) than|not (?:less|fewer|shorter|earlier) than|"
-    rf"mindestens|wenigstens|zumindest|nicht (?:weniger|kürzer|unter)(?: als)?|ein minimum){_FILLED}"
-)
-_OPEN_BOUND = re.compile(
-    r"\b(?:over|über|almost|nearly|fast|beinahe|knapp|not quite|gut|just under|just over|shy of|upwards of)(?: (?:of|the|a))? ?$"
-)
-_AROUND = re.compile(r"\b(?:before|after|vor|nach)(?: (?:the|version|dem|den|der))? ?$")
-"""Of a date or version; "after 72 hours" is when the 72 hours are over."""
-_AND_MORE = re.compile(r"^ ?(?:\+|or (?:more|less|longer|fewer)|oder (?:mehr|weniger|länger)|and (?:more|up)|plus)(?: |$)")
-_ASKS_FOR_LEAST = listed(
-    "minimum minimal least must need needs needed require required requires requirement should shall mindestens "
-    "mindest muss müssen brauche braucht brauchen erforderlich nötig benötigt benötigen soll sollen sollte notwendig"
-)
-_ASKS_FOR_LIMIT = listed(
-    "before until from after once limit limits threshold exceed may allowed most maximum max largest longest bis ab vor "
-    "nach darf dürfen maximal grenze grenzwert höchstens erst limit schwelle"
-)
-"""What is asked for is a limit, which "more than" and "less than" name, too."""
 _BETWEEN = frozenset({"to", "-", "and", "bis", "und"})
+"""These join the two ends of a range."""
 
 
 def doubt_of(
@@ -123,20 +38,22 @@ def doubt_of(
     after = _text(sentence.tokens[span[1] : after_at])
     following = said[row + 1] if row + 1 < len(said) and after_at == len(sentence.tokens) else None
     rivals = entity is not None and _has_rival(said, entity, question)
-    if rule := _taken_back(sentence, span, before, after, following):
-        return rule, "contradicted"
-    if is_asked(sentence) and not (following and _CONFIRMED.match(_text(following.tokens))):
+    if withdrawn := _taken_back(sentence, span, entity, before, after, following):
+        return withdrawn, "contradicted"
+    if is_asked(sentence) and not (following and worded.CONFIRMED.match(_text(following.tokens))):
         return "asked", "contradicted" if rivals else None
     given = _text([token for text in (question, read) for each in text.sentences for token in each.tokens])
-    if _is_past(sentence, span, before, entity) and (rule := _past(question, read, rivals=rivals)):
+    if _is_past(sentence, span, before, after, entity) and (rule := _past(question, read, rivals=rivals)):
         return rule
-    if entity is not None and (bounded := _bounded(sentence, span, before, after, entity, question, read)):
+    if entity is not None and (bounded := _bounded(sentence, span, before, entity, question, read)):
         return bounded
-    if _PASSED_ON.search(before) and not _PASSED_ON.search(given):
+    if worded.PASSED_ON.search(before) and not worded.PASSED_ON.search(given):
         return "passed on", "contradicted" if rivals else None
     near = _stretch(sentence.tokens[before_at : span[0]])
-    hedged = _HEDGE.search(near) or _HEDGED_AFTER.search(after) or _UNSURE.search(_text(sentence.tokens))
-    return ("doubted", None) if hedged and not _HEDGE.search(given) else None
+    hedged = (
+        worded.HEDGE.search(near) or worded.HEDGED_AFTER.search(after) or worded.UNSURE.search(_text(sentence.tokens))
+    )
+    return ("doubted", None) if hedged and not worded.HEDGE.search(given) else None
 
 
 def _text(found: Sequence[Token]) -> str:
@@ -145,7 +62,7 @@ def _text(found: Sequence[Token]) -> str:
 
 def _stretch(before: Sequence[Token]) -> str:
     """What stands right before, as far as it is of one breath."""
-    start = next((at + 1 for at in range(len(before) - 1, -1, -1) if before[at].text in _NEW_START), 0)
+    start = next((at + 1 for at in range(len(before) - 1, -1, -1) if before[at].text in worded.NEW_START), 0)
     return _text(before[max(start, len(before) - _REACH) :])
 
 
@@ -170,65 +87,78 @@ def _has_rival(said: Sequence[Sentence], entity: Entity, question: Text) -> bool
 
 
 def _taken_back(
-    sentence: Sentence, span: tuple[int, int], before: str, after: str, following: Sentence | None
+    sentence: Sentence,
+    span: tuple[int, int],
+    entity: Entity | None,
+    before: str,
+    after: str,
+    following: Sentence | None,
 ) -> str | None:
-    if _DISPLACED.search(before):
+    if worded.DISPLACED.search(before):
         return "replaced"
-    if _IS_WRONG.match(after) or _TAKEN_BACK.search(after):
+    if worded.IS_WRONG.match(after) or worded.TAKEN_BACK.search(after):
         return "taken back"
     behind = _text(sentence.tokens[span[1] :])
-    if _CORRECTED.match(behind) and len(after) < len(behind):
+    if worded.CORRECTED.match(behind) and len(after) < len(behind):
         return "taken back"
     if following is None:
         return None
     then = _text(following.tokens)
-    corrects = _CORRECTED.match(then) and any(not entity.weak for entity in following.entities)
-    return "taken back" if corrects or _TAKEN_BACK.match(then) else None
+    if worded.TAKEN_BACK.match(then) or (is_asked(sentence) and worded.DENIED.match(then)):
+        return "taken back"
+    others = [other for other in following.entities if entity is None or _differs(other, entity)]
+    corrected = others and all(other.kind != "version" or other is others[0] for other in following.entities)
+    return "taken back" if corrected and worded.CORRECTED.match(then) else None
 
 
 def _past(question: Text, read: Text, *, rivals: bool) -> Doubt | None:
     """What a value of the past states: nothing, unless the past is asked for."""
     given = {token.text for text in (question, read) for sentence in text.sentences for token in sentence.tokens}
-    if not given.isdisjoint(_SPEAKS_OF_PAST):
+    if not given.isdisjoint(worded.SPEAKS_OF_PAST):
         return None
-    if given.isdisjoint(_PAST_TENSE):
+    if given.isdisjoint(worded.PAST_TENSE):
         return "of the past", "contradicted" if rivals else None
     return ("of the past", None) if rivals else None
 
 
-def _is_past(sentence: Sentence, span: tuple[int, int], before: str, entity: Entity | None) -> bool:
-    found = None
-    for found in _PAST.finditer(before):
-        pass
-    if found and not _NOW.search(before, found.end()):
+def _is_past(sentence: Sentence, span: tuple[int, int], before: str, after: str, entity: Entity | None) -> bool:
+    ends = [found.end() for found in worded.PAST.finditer(before)]
+    if (ends and not worded.NOW.search(before, ends[-1])) or worded.WAS_ONCE.match(after):
         return True
     later = entity is not None and any(o.start >= span[1] and _differs(o, entity) for o in sentence.entities)
-    return later and bool(_FROM.search(before) and _CHANGES.search(_text(sentence.tokens)))
+    if later and not worded.NOW.search(before) and worded.SINCE.search(after):
+        return True
+    return later and bool(worded.FROM.search(before) and worded.CHANGES.search(_text(sentence.tokens)))
 
 
 def _bounded(
-    sentence: Sentence, span: tuple[int, int], before: str, after: str, entity: Entity, question: Text, read: Text
+    sentence: Sentence, span: tuple[int, int], before: str, entity: Entity, question: Text, read: Text
 ) -> Doubt | None:
     """A bound or an end of a range where the fact is neither."""
-    if any(own.bound or not own.weak and _differs(own, entity) for own in read.entities):
+    if entity.kind == "name" or any(own.bound or (not own.weak and _differs(own, entity)) for own in read.entities):
         return None
     given = _text([token for each in read.sentences for token in each.tokens])
     asked = frozenset(token.text for each in question.sentences for token in each.tokens)
-    if _STRICT.search(before) and not re.search(rf"\b(?:{_BELOW}|{_ABOVE})\b", given):
-        return ("bound differs", "contradicted") if asked.isdisjoint(_ASKS_FOR_LIMIT) else ("bound may differ", None)
-    if _LEAST.search(before) and asked.isdisjoint(_ASKS_FOR_LEAST):
+    ordered = entity.kind in ("date", "version")
+    if (strict := worded.STRICT.search(before)) and not (ordered and strict[0].strip() in ("under", "unter")):
+        if worded.STRICT_GIVEN.search(given):
+            return None
+        if strict[0].strip() in ("under", "unter") and any(key[0] == "version" for key in entity.provides):
+            return _MAY_DIFFER  # "under 3.0" may name the version it runs with
+        return ("bound differs", "contradicted") if asked.isdisjoint(worded.ASKS_FOR_LIMIT) else _MAY_DIFFER
+    if worded.LEAST.search(before) and asked.isdisjoint(worded.ASKS_FOR_LEAST):
         return "bound differs", "contradicted"
-    open_bound = _OPEN_BOUND.search(before) or (entity.kind in ("date", "version") and _AROUND.search(before))
-    if open_bound and open_bound[0].split()[0] not in given.split():
-        return "bound may differ", None
-    if _AND_MORE.match(after) or _AND_MORE.match(_text(sentence.tokens[span[1] :])):
-        return "bound may differ", None
+    loose = worded.OPEN_BOUND.search(before) or (ordered and worded.AROUND.search(before))
+    if loose and loose[0].split()[0] not in given.split():
+        return _MAY_DIFFER
+    if worded.AND_MORE.match(_text(sentence.tokens[span[1] :])):
+        return _MAY_DIFFER
     return ("end of a range", None) if _ends_range(sentence, entity) else None
 
 
 def _ends_range(sentence: Sentence, entity: Entity) -> bool:
     """Whether it is the one end of "24 to 72 hours"; what was changed from one value to the other is no range."""
-    if entity.kind not in ("quantity", "number") or _CHANGES.search(_text(sentence.tokens)):
+    if entity.kind not in ("quantity", "number") or worded.CHANGES.search(_text(sentence.tokens)):
         return False
     for other in sentence.entities:
         first, last = sorted((other, entity), key=lambda each: each.start)

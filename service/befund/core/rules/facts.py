@@ -14,7 +14,7 @@ from befund.core.rules.doubts import Doubt, doubt_of
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.references import agrees_with, denied_otherwise, veto
+from befund.core.rules.references import agrees_with, denied_otherwise, doubted, veto
 from befund.core.rules.units import Reading
 from befund.core.rules.weights import Linear
 
@@ -158,7 +158,7 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
         if otherwise is not None:
             forced: FactVerdict = "stated" if otherwise else "contradicted"
             return Finding(forced if force else None, whole.raw, "denied in other words")
-        found = veto(answer, whole, read) or _words_doubted(answer, whole, keys, read)
+        found = veto(answer, whole, read) or doubted(answer, whole, read)
         return _failed(found, whole, force=force) if found else Finding("stated", whole.raw, "words stated")
     like = agrees_with(answer, fact, read, lexicon, model, force=force)
     if like.agrees is False and like.rule == "wording" and not force and _foreign(answer, read):
@@ -166,13 +166,6 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
     if like.agrees is False:
         return replace(objected(like.rule, like.quote, like.confidence), seen=like.seen)
     return Finding("stated" if like.agrees else None, like.quote, like.rule, like.confidence, like.seen)
-
-
-def _words_doubted(answer: Answer, whole: Sentence, keys: frozenset[str], read: Text) -> Doubt | None:
-    """Whether the words of the fact are only asked for, taken back or doubted where they stand."""
-    places = [term.at for term in whole.terms if term.key in keys]
-    row = next(at for at, sentence in enumerate(answer.said) if sentence is whole)
-    return doubt_of(answer.said, row, (min(places), max(places) + 1), None, answer.question, read)
 
 
 def _other_unit(answer: Answer, read: Text) -> Sentence | None:
