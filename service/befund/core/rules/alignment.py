@@ -17,7 +17,8 @@ _STEM = 4
 """Words that differ after as many letters may be forms of one word."""
 _PRODUCT_OF_ONE_THREAD = 500_000
 """Multiplications up to which OpenBLAS stays in the thread that asks."""
-_LEAST_ROWS = 4
+_MOST_ROWS = 32
+"""Of one such product; with as many columns as then fit, both factors stay in the cache."""
 _LEAST_WEIGHT = 4.0
 _MOST_WEIGHT = 16.0
 _NAME_WEIGHT = 14.0
@@ -81,9 +82,15 @@ def likeness(wanted: Terms, given: Terms) -> Array:
 
 
 def cosines(wanted: Array, given: Array) -> Array:
-    """Of unit rows: their product, some rows at a time, since BLAS would bring more threads than the work is worth."""
-    rows = max(_LEAST_ROWS, _PRODUCT_OF_ONE_THREAD // given.size)
-    return np.concatenate([wanted[start : start + rows] @ given.T for start in range(0, len(wanted), rows)])
+    """Of unit rows: their product, in pieces, since BLAS would bring more threads than the work is worth."""
+    found = np.empty((len(wanted), len(given)), np.float32)
+    rows = max(1, min(_MOST_ROWS, len(wanted)))
+    columns = max(1, _PRODUCT_OF_ONE_THREAD // (rows * given.shape[1]))
+    for left in range(0, len(given), columns):
+        across = given[left : left + columns].T
+        for top in range(0, len(wanted), rows):
+            found[top : top + rows, left : left + columns] = wanted[top : top + rows] @ across
+    return found
 
 
 def _stem_share(one: str, other: str) -> float:

@@ -257,9 +257,9 @@ def _bound_together(sentence: Sentence, context: Context) -> list[list[Entity]]:
 
 def _passage_with(exact: Sequence[Entity], context: Context, first: int) -> int | None:
     """The sentence that has most of these, in a chunk that has all; None if no chunk has."""
-    provides, chunks = context.evidence.provides, context.evidence.chunks
-    for chunk in dict.fromkeys([first, *chunks]):
-        rows = [row for row in range(len(chunks)) if chunks[row] == chunk]
+    provides, rows_of = context.evidence.provides, context.evidence.rows_of
+    for chunk in dict.fromkeys([first, *rows_of]):
+        rows = rows_of[chunk]
         held = frozenset().union(*(provides[row] for row in rows))
         if all(not entity.wants.isdisjoint(held) or not entity.near.isdisjoint(held) for entity in exact):
             return max(rows, key=lambda row: sum(not entity.wants.isdisjoint(provides[row]) for entity in exact))

@@ -40,11 +40,9 @@ def places_of(claim: Sentence, evidence: Evidence) -> Iterator[tuple[int, Standi
     line = line_of(_bare(claim.tokens))
     if not line.strip():
         return
-    for row, text in enumerate(evidence.lines):
-        at = text.find(line)
-        if at >= 0:
-            start = text.count(" ", 0, at)
-            yield row, _standing(claim, line, row, (start, start + line.count(" ") - 1), evidence)
+    for row, at in evidence.rows_with(line):
+        start = evidence.lines[row].count(" ", 0, at)
+        yield row, _standing(claim, line, row, (start, start + line.count(" ") - 1), evidence)
 
 
 def _standing(claim: Sentence, line: str, row: int, span: tuple[int, int], evidence: Evidence) -> Standing:

@@ -78,8 +78,9 @@ def fold(text: str) -> str:
     >>> fold("Dáin’s café, Größe")
     "Dain's cafe, Größe"
     """
-    if not text.isascii():
-        text = _unaccented(_MISREAD.sub(_reread, text))
+    if text.isascii():
+        return _THOUSANDS.sub("", text)
+    text = _unaccented(_MISREAD.sub(_reread, text))
     joined = _THOUSANDS.sub("", text.translate(_FOLD) if "½" in text else text)
     return unicodedata.normalize("NFKC", joined.translate(_FOLD))
 
