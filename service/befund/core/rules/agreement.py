@@ -113,13 +113,20 @@ def vaguely(entity: Entity, other: Entity) -> bool:
 
 def _sentence_recall(answer: Text, exact: Sequence[Entity], weights: Array, alike: Array, given: Terms) -> float:
     """The most that one sentence of the answer states of the reference."""
+    if not answer.sentences:
+        return 0.0
     place = {key: column for column, key in enumerate(given.keys)}
-    most = 0.0
+    columns: list[int] = []
+    begins: list[int] = []
     for sentence in answer.sentences:
-        words = alike[:, [place[term.key] for term in sentence.terms]].max(axis=1, initial=0.0)
-        stated = [states_in(sentence.entities, entity) for entity in exact]
-        most = max(most, share(weights, np.concatenate([words, np.array(stated, np.float32)])))
-    return most
+        begins.append(len(columns))
+        columns.extend([place[term.key] for term in sentence.terms] or [len(given.keys)])
+    padded = np.concatenate([alike, np.zeros((len(alike), 1), np.float32)], axis=1)
+    words = np.maximum.reduceat(padded[:, columns], begins, axis=1)
+    stated = [[states_in(sentence.entities, entity) for sentence in answer.sentences] for entity in exact]
+    met = np.concatenate([words, np.array(stated, np.float32).reshape(len(exact), len(begins))])
+    total = float(weights.sum())
+    return float((weights @ met).max()) / total if total else 1.0
 
 
 def strong(found: Sequence[Entity]) -> list[Entity]:

@@ -122,7 +122,7 @@ def _question(text: str) -> Act:
     if _COURTESY.search(text):
         return "answer"
     asks = text.rstrip(" \"'»)*").endswith("?")
-    if (asks and any(pattern.search(text) for pattern in CLARIFY)) or any(p.search(text) for p in CLARIFY_PLAIN):
+    if (asks and CLARIFY.search(text)) or CLARIFY_PLAIN.search(text):
         return "clarify"
     return "answer"
 
