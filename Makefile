@@ -32,6 +32,8 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/befund openapi --check clients/openapi.json
 	$(BIN)/python data/check_teralune.py
+	$(BIN)/python deploy/grafana/make_dashboard.py --check
+	$(BIN)/hadolint Dockerfile
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/retrieval.py
@@ -52,7 +54,7 @@ openapi: $(VENV)/.server
 
 lock: $(VENV)/.python
 	$(PIP) install "uv>=0.9,<1"
-	for extra in server dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	for extra in build server dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header --extra $$extra pyproject.toml \
 	  --output-file requirements/$$extra.txt || exit 1; done
 
