@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from befund.core.rules.language import Lexicon
@@ -49,21 +50,21 @@ def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozen
         for term in sentence.terms:
             if term.key not in without:
                 first.setdefault(term.key, term)
-    return weighed(list(first.values()), lexicon)
+    stems: dict[str, list[int]] = {}
+    for column, key in enumerate(first):
+        stems.setdefault(key[:_STEM], []).append(column)
+    return replace(weighed(list(first.values()), lexicon), stems=stems)
 
 
 def weighed(terms: Sequence[Term], lexicon: Lexicon) -> Terms:
-    """These words with what they weigh and mean."""
+    """These words with what they weigh and mean; without stems, which only words need that others are sought among."""
     keys = tuple([term.key for term in terms])
     raw = lexicon.vectors([term.raw for term in terms])
     lengths = np.sqrt((raw * raw).sum(axis=1))
     proper = np.array([term.proper for term in terms], dtype=np.bool_)
     weights = np.clip(lengths, _LEAST_WEIGHT, _MOST_WEIGHT)
     weights[[not key.isalpha() for key in keys]] = _NAME_WEIGHT
-    stems: dict[str, list[int]] = {}
-    for column, key in enumerate(keys):
-        stems.setdefault(key[:_STEM], []).append(column)
-    return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper, stems)
+    return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper, {})
 
 
 def likeness(wanted: Terms, given: Terms) -> Array:

@@ -59,9 +59,13 @@ def _is_short_form(token: Token) -> bool:
 
 def _written_out(found: Sequence[Token], short: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Where words stand whose first letters spell one of these; small words between them may be left out."""
+    starts: dict[str, list[int]] = {}
+    for at, token in enumerate(found):
+        if token.raw[:1].isupper():
+            starts.setdefault(token.text[0], []).append(at)
     for form in short:
-        for start, token in enumerate(found):
-            if token.raw[:1].isupper() and token.text[0] == form[0] and (end := _spells(found, start, form)):
+        for start in starts.get(form[0], ()):
+            if end := _spells(found, start, form):
                 yield start, end
 
 
