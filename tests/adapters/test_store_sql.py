@@ -230,6 +230,21 @@ async def test_another_configuration_is_a_conflict_that_names_the_field_and_writ
     assert await found(store, "main") == {"Q1": "1"}
 
 
+@pytest.mark.parametrize("other", [True, "1", [1], {"a": 1}])
+async def test_a_configuration_of_another_type_is_a_conflict(store: SqlStore, other: object) -> None:
+    put = edition("Q1")
+    await store.write_run(write("main", put, "1", identity=identity(put, retrieval={"boost": 1.0})))
+    with pytest.raises(ConflictError, match=r"another config\.retrieval\.boost"):
+        await store.write_run(write("main", put, "2", identity=identity(put, retrieval={"boost": other})))
+
+
+async def test_the_same_number_written_otherwise_is_no_conflict(store: SqlStore) -> None:
+    put = edition("Q1")
+    await store.write_run(write("main", put, "1", identity=identity(put, retrieval={"boosts": [1.0]})))
+    await store.write_run(write("main", put, "2", identity=identity(put, retrieval={"boosts": [1]})))
+    assert await found(store, "main") == {"Q1": "2"}
+
+
 async def test_another_data_set_is_a_conflict(store: SqlStore) -> None:
     await store.write_run(write("main", edition("Q1")))
     with pytest.raises(ConflictError, match="another dataset"):

@@ -125,6 +125,18 @@ async def test_a_bad_name_is_400(kept: httpx.AsyncClient, name: str) -> None:
             "relevant-and-not",
             "/questions/0/non_relevant/0",
         ),
+        (
+            {"questions": [{"id": "Q1", "question": "?", "expected_facts": ["72 hours", "..."]}]},
+            422,
+            "blank-expectation",
+            "/questions/0/expected_facts/1",
+        ),
+        (
+            {"questions": [{"id": "Q1", "question": "?", "reference_answers": [" \u200b"]}]},
+            422,
+            "blank-expectation",
+            "/questions/0/reference_answers/0",
+        ),
         ({"questions": [{"id": "", "question": "?"}]}, 400, "malformed-request", "/questions/0/id"),
         ({"questions": [{"id": "Q1", "question": "?", "color": 1}]}, 400, "malformed-request", "/questions/0"),
         (

@@ -146,6 +146,12 @@ async def test_what_is_given_counts_before_the_data_set(kept: httpx.AsyncClient)
     [
         (item(judge="nobody"), 422, "unknown-judge", "/judge"),
         (item(question=None), 422, "question-missing", "/question"),
+        (item(expected_facts=["72 hours", "..."]), 422, "blank-expectation", "/expected_facts/1"),
+        (item(expected_facts=[" "]), 422, "blank-expectation", "/expected_facts/0"),
+        (item(expected_facts=["\u200b"]), 422, "blank-expectation", "/expected_facts/0"),
+        (item(reference_answers=["?!"]), 422, "blank-expectation", "/reference_answers/0"),
+        (named(expected_facts=["?!"]), 422, "blank-expectation", "/expected_facts/0"),
+        (item(expected_facts=[""]), 400, "malformed-request", "/expected_facts/0"),
         (item(context=[{"id": "c"}, {"id": "c"}]), 422, "chunk-twice", "/context/1/id"),
         (named(run="main", question_id=None, question=QUESTION), 422, "question-id-missing", "/question_id"),
         (item(run="new", question_id="Q1"), 422, "dataset-missing", "/dataset"),

@@ -126,6 +126,18 @@ async def test_a_job_sends_one_along_too(client: httpx.AsyncClient, endpoint: Fa
     assert codes(job["result"]) == ["CANARY_FAILED"]
 
 
+async def test_what_it_cost_is_among_what_a_job_spent(client: httpx.AsyncClient, endpoint: FakeEndpoint) -> None:
+    spent = {}
+    for canary in (False, True):
+        body = {"items": [ITEM], "canary": canary, "use_cache": False}
+        put = await client.post("/judge/batch", json=body, headers={"prefer": "respond-async"})
+        await client.get(f"{put.headers['location']}/events")
+        job = (await client.get(put.headers["location"])).json()
+        spent[canary] = job["spent_cost_usd"]
+        assert spent[canary] == pytest.approx(job["result"]["summary"]["usage"]["cost_usd"])
+    assert (spent[False], spent[True]) == (pytest.approx(0.00522), pytest.approx(0.01044))
+
+
 @pytest.mark.parametrize(
     ("judge", "generator", "flags"),
     [

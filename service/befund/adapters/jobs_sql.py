@@ -110,6 +110,12 @@ class SqlJobs:
         async with self._database.writing() as connection:
             await self._hold(connection, job_id, owner, until=0)
 
+    async def spend(self, job_id: str, cost: float) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(
+                update(jobs).where(jobs.c.id == job_id).values(spent=jobs.c.spent + cost, updated=self._now())
+            )
+
     async def put_result(self, job_id: str, place: int, result: bytes, *, failed: bool, cost: float) -> None:
         async with self._database.writing() as connection:
             first = await connection.execute(

@@ -37,10 +37,12 @@ class InstalledLexicon:
     def vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Mean of the vectors of a word's pieces; zero for a word that has none."""
         with self._lock:
-            unknown = [word for word in dict.fromkeys(words) if word not in self._places]
-            if unknown:
+            places = [self._places.get(word, -1) for word in words]
+            if -1 in places:
+                unknown = [word for word in dict.fromkeys(words) if word not in self._places]
                 self._learn(unknown if len(self._places) <= _KEPT_WORDS else self._forgotten(words))
-            return np.asarray(self._vectors[[self._places[word] for word in words]])
+                places = [self._places[word] for word in words]
+            return np.asarray(self._vectors[places])
 
     def _forgotten(self, words: Sequence[str]) -> list[str]:
         """Forget all words, so that all of these are unknown."""

@@ -19,6 +19,8 @@ from befund.core.rules.weights import Weights
 WEIGHTS = Path(__file__).with_name("rules_weights.json")
 """Written by `calibration/fit.py`."""
 _LOADING = Lock()
+_LARGE = 40_000
+"""Characters of answer and context from where on an item takes longer than a tenth of a second or so."""
 _PACKAGES = ("sentencex", "simplemma", "wordllama")
 
 
@@ -39,21 +41,21 @@ class RulesJudge:
     rubric: str | None = RULES
     concurrency = 2
 
-    def __init__(self, name: str = "rules", *, force: bool = False, threads: ThreadPoolExecutor | None = None) -> None:
+    def __init__(self, name: str = "rules", *, force: bool = False, lanes: "_Lanes | None" = None) -> None:
         weights = WEIGHTS.read_bytes()
         self.name = name
         self._force = force
         parts = [RULES, str(force), *(f"{package} {version(package)}" for package in _PACKAGES)]
         self.fingerprint = "sha256:" + hashlib.sha256(weights + "\n".join(parts).encode()).hexdigest()
-        self._threads = threads or ThreadPoolExecutor(max_workers=self.concurrency, thread_name_prefix="rules")
+        self._lanes = lanes or _Lanes(self.concurrency)
 
     def forced(self) -> "RulesJudge":
         """The same judge, made to decide where it would abstain; both share their threads."""
-        return RulesJudge(self.name, force=True, threads=self._threads)
+        return RulesJudge(self.name, force=True, lanes=self._lanes)
 
     async def observe(self, item: Item) -> Observation:
         """What the rules see in one answer, looked at beside the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._observe, item)
+        return await asyncio.get_running_loop().run_in_executor(self._lanes.of(item), self._observe, item)
 
     async def judge(self, item: Item, *, sample: int = 0, use_cache: bool = True) -> Judged:
         """Judge one answer; see `befund.ports.Judge`."""
@@ -61,17 +63,35 @@ class RulesJudge:
 
     async def load(self) -> None:
         """Load its data before the first answer asks for it."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, _knowledge_once)
+        await asyncio.get_running_loop().run_in_executor(self._lanes.small, _knowledge_once)
 
     async def ready(self) -> None:
         """It can always be asked."""
 
     async def close(self) -> None:
         """Begin no further answer."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._lanes.close()
 
     def _observe(self, item: Item) -> Observation:
         return judge(item, _knowledge_once(), force=self._force)
+
+
+class _Lanes:
+    """The threads that judge. Large items have one of their own, so that no other judgment waits behind them."""
+
+    def __init__(self, threads: int) -> None:
+        self.small = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rules")
+        self._large = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules-large")
+
+    def of(self, item: Item) -> ThreadPoolExecutor:
+        """Where this item is judged."""
+        size = len(item.answer) + sum(len(passage.text or "") for passage in item.context or ())
+        return self._large if size > _LARGE else self.small
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        for lane in (self.small, self._large):
+            lane.shutdown(wait=False, cancel_futures=True)
 
 
 def _knowledge_once() -> Knowledge:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from befund.contract import Evidence, EvidenceMappingResponse, Exclusion, Question
 from befund.core.eligibility import Gold, Mapped, exclusion_of, gold_of
+from befund.core.empty import is_wordless
 from befund.core.errors import ContradictionError
 from befund.core.evidence_mapping import fold
 from befund.core.near_duplicates import near_duplicates
@@ -71,6 +72,7 @@ def check_dataset(
         *_twice(questions),
         *contradictions,
         *_texts(questions),
+        *_blank_expectations(questions),
         *_expectations(questions),
         *_evidence(questions, evidence_mapping),
         *(_collection(collection, evidence_mapping) if collection is not None else ()),
@@ -131,6 +133,16 @@ def _twice(questions: Sequence[Question]) -> Iterator[Issue]:
 def _texts(questions: Sequence[Question]) -> Iterator[Issue]:
     blank = [question.id for question in questions if not question.question.strip()]
     yield from _issue("BLANK_QUESTION", "error", "These questions have no text.", blank)
+
+
+def _blank_expectations(questions: Sequence[Question]) -> Iterator[Issue]:
+    blank = [
+        question.id
+        for question in questions
+        if any(map(is_wordless, (*question.expected_facts, *question.reference_answers)))
+    ]
+    message = "These questions expect what nobody can state, as an empty text. Say what is right, or leave it out."
+    yield from _issue("BLANK_EXPECTATION", "error", message, blank)
 
 
 def _expectations(questions: Sequence[Question]) -> Iterator[Issue]:

@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 from befund.contract import Content, Evidence
 from befund.core.eligibility import gold_of
 from befund.core.errors import BefundError, ContradictionError
+from befund.core.expected import refuse_wordless
 from befund.core.retrieval.content import ContentHash, hash_of
 from befund.core.retrieval.envelope import (
     NO_OBJECT,
@@ -111,7 +112,7 @@ def edition_of(dataset: LazyDataset, *, content: Content) -> Edition:
             if question.id in kept:
                 detail = f"Question {question.id!r} is given twice. Keep one."
                 raise ContradictionError.at(f"/{len(kept)}/id", "question-twice", detail)
-            _check_gold(question, grades, mapping, place=len(kept))
+            _check(question, grades, mapping, place=len(kept))
             hashes.add(question, grades)
             splits.update([question.split] if question.split is not None else [])
             behaviors[question.expected_behavior] += 1
@@ -155,8 +156,9 @@ def encoded_dataset(edition: Edition) -> Iterator[bytes]:
     yield b"]}"
 
 
-def _check_gold(question: LazyQuestion, grades: Grades, mapping: dict[str, list[str]], *, place: int) -> None:
+def _check(question: LazyQuestion, grades: Grades, mapping: dict[str, list[str]], *, place: int) -> None:
     try:
+        refuse_wordless(question)
         gold_of(question, grades, mapping)
     except BefundError as error:
         error.move_below(f"/{place}")

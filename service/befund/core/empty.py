@@ -25,6 +25,15 @@ def says_nothing(answer: str, question: str) -> bool:
     return _LABEL.fullmatch(bare) is not None or _BEFORE_QUESTION.sub("", bare) == _folded(question)
 
 
+def is_wordless(text: str) -> bool:
+    """Whether there is nothing in it that anybody could state: no letter, digit or sign.
+
+    >>> is_wordless(" ...\u200b?!"), is_wordless("5 %"), is_wordless("€"), is_wordless("👍")
+    (True, False, False, False)
+    """
+    return all(unicodedata.category(character)[0] in "PZCM" for character in text)
+
+
 def _is_picture(character: str) -> bool:
     return unicodedata.category(character) == "So"
 

@@ -20,7 +20,9 @@ from befund.contract import (
 )
 from befund.core.access import roles_of
 from befund.core.datasets import Placed
+from befund.core.empty import is_wordless
 from befund.core.errors import BefundError, ContradictionError, JudgeError
+from befund.core.expected import refuse_wordless
 from befund.core.families import SHARED_MODEL_FAMILY, share_a_family
 from befund.core.injection import injection_flags
 from befund.core.judged import NO_USAGE, Judged
@@ -70,6 +72,7 @@ def task_of(sent: JudgeItem, place: Placed | None, *, fresh: bool = False) -> Ta
             "What was asked is not known. Send question, or question_id with a dataset whose texts are kept.",
         )
     _refuse_chunk_twice(known.context or ())
+    refuse_wordless(sent)
     item = Item(
         question=known.question,
         answer=known.answer,
@@ -187,13 +190,18 @@ def _completed(sent: JudgeItem, question: LazyQuestion) -> JudgeItem:
     return msgspec.structs.replace(
         sent,
         question=question.question if sent.question is None else sent.question,
-        expected_facts=list(question.expected_facts) if sent.expected_facts is None else sent.expected_facts,
+        expected_facts=_worded(question.expected_facts) if sent.expected_facts is None else sent.expected_facts,
         reference_answers=(
-            list(question.reference_answers) if sent.reference_answers is None else sent.reference_answers
+            _worded(question.reference_answers) if sent.reference_answers is None else sent.reference_answers
         ),
         expected_behavior=behavior if sent.expected_behavior is None else sent.expected_behavior,
         role=question.role if sent.role is None else sent.role,
     )
+
+
+def _worded(texts: Sequence[str]) -> list[str]:
+    """What a stored question expects: data sets that are stored longer than it is refused may hold blank texts."""
+    return [text for text in texts if not is_wordless(text)]
 
 
 def _refuse_chunk_twice(context: Sequence[Chunk]) -> None:

@@ -278,13 +278,26 @@ def differences(before: Any, now: Any, path: str) -> Iterator[tuple[str, Any, An
 
     >>> list(differences({"a": {"b": 1}}, {"a": {"b": 2}}, "config"))
     [('config.a.b', 1, 2)]
+    >>> list(differences([1, 0], [1.0, False], "config.a"))
+    [('config.a', [1, 0], [1.0, False])]
     """
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
             step = f"{path}.{key}" if path else key
             yield from differences(before.get(key, UNSET), now.get(key, UNSET), step)
-    elif before != now:
+    elif not _same(before, now):
         yield path, before, now
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are one: 1 and 1.0 are, and true is neither."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    return bool(one == other)
 
 
 def _shown(value: Any | UnsetType) -> str:

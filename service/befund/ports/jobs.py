@@ -56,6 +56,10 @@ class JobQueue(Protocol):
         """Let another one go on with a job."""
         ...
 
+    async def spend(self, job_id: str, cost: float) -> None:
+        """Add what something cost that is no answer of the job, in US dollars."""
+        ...
+
     async def put_result(self, job_id: str, place: int, result: bytes, *, failed: bool, cost: float) -> None:
         """Keep what came of one answer, in US dollars what it cost; the first that comes stays."""
         ...

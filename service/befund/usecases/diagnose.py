@@ -20,12 +20,7 @@ from befund.core.diagnosis.cases import Case, Diagnosed, case_of, record_of, wit
 from befund.core.diagnosis.held import NOTHING, Held, contradictions, reusable
 from befund.core.diagnosis.trace import Trace
 from befund.core.errors import BefundError, ContradictionError
-<<<<<<< HEAD
-from befund.core.judge_tasks import Outcome, leaks
-=======
 from befund.core.judge_tasks import Outcome, Task
-from befund.core.judge_tasks import record_of as judgment_record_of
->>>>>>> diag
 from befund.core.repeated import refuse_repeated_fields
 from befund.core.runs import DIAGNOSIS, Record
 from befund.core.together import together

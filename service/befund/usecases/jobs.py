@@ -19,7 +19,7 @@ from befund.core.monitors import key_of as entry_key
 from befund.core.together import whole
 from befund.ports import JobQueue, NewJob
 from befund.usecases.budget import Budget
-from befund.usecases.canaries import Canaries
+from befund.usecases.canaries import Canaries, usage_of
 from befund.usecases.judge import BatchTally, Judging, Waiting
 from befund.usecases.repetition import Caller, request_hash
 
@@ -165,10 +165,9 @@ class JobRunner:
                 now = replace(waiting.answers, options=replace(options, replace_run=replaces))
                 await self._judging.keeping.keep(now, [outcome], key_of=lambda _: entry_key(job.id, str(place)))
                 replaces = replaces and outcome.task is None
-                cost = outcome.judgment.usage.cost_usd if outcome.judgment else None
                 result = self._result(job, place, outcome)
                 failed = outcome.judgment is None
-                await self._queue.put_result(job.id, place, result, failed=failed, cost=cost or 0.0)
+                await self._queue.put_result(job.id, place, result, failed=failed, cost=_cost(outcome))
             tally.add(outcome)
             self._report.of_job(job, [outcome])
             answers, failures = answers + 1, failures + failed
@@ -176,6 +175,7 @@ class JobRunner:
         async def told(waiting: Waiting, outcome: Outcome) -> None:
             if waiting.place >= job.total:  # a canary is no result of the job
                 canaries.came(list(canaries.waiting)[waiting.place - job.total], outcome)
+                await whole(self._queue.spend(job.id, _cost(outcome)))
                 return
             await whole(keep(waiting, outcome))
 
@@ -217,6 +217,12 @@ class JobRunner:
 
     def _problem(self, job: Job, error: BefundError) -> bytes:
         return msgspec.json.encode(self._problem_of(error, job.about.request_id))
+
+
+def _cost(outcome: Outcome) -> float:
+    """In US dollars, of an answer that was judged in vain too; 0 where it is not known."""
+    used = usage_of(outcome)
+    return (used.cost_usd or 0.0) if used else 0.0
 
 
 async def count_jobs(queue: JobQueue, show: Callable[[JobCounts], None]) -> None:

@@ -36,6 +36,8 @@ def test_a_sound_set_has_no_issues() -> None:
     ("changes", "expected"),
     [
         ({"question": " "}, ("BLANK_QUESTION", "error", ["Q1"])),
+        ({"expected_facts": ["..."]}, ("BLANK_EXPECTATION", "error", ["Q1"])),
+        ({"reference_answers": ["\u200b"]}, ("BLANK_EXPECTATION", "error", ["Q1"])),
         ({"expected_facts": []}, ("NO_FACTS", "note", ["Q1"])),
         ({"expected_facts": [], "reference_answers": ["For 72 hours."]}, None),
         ({"expected_behavior": "no_answer"}, ("GOLD_NOT_USED", "note", ["Q1"])),

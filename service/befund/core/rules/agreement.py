@@ -20,6 +20,9 @@ FEATURES = (
 ENTITY_WEIGHT = 14.0
 
 
+_SMALLEST = frozenset({"the", "a", "an", "of", "in"})
+
+
 def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str], lexicon: Lexicon) -> Array:
     """One value a name of `FEATURES` for one reference."""
     known = question.keys
@@ -40,8 +43,7 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
     others = [e for e in new_entities(answer, question) if not any(_same(e, own) for own in exact)]
     dimensions = frozenset(name for entity in exact for name in entity.dimensions)
     folded = [" ".join(fold(text).casefold().split()) for text in raw]
-    words = sum(token.kind != "mark" for sentence in answer.sentences for token in sentence.tokens)
-    own_words = sum(token.kind != "mark" for sentence in reference.sentences for token in sentence.tokens)
+    words, own_words = _words(answer), _words(reference)
     values = (
         share(weights, (soft >= 1).astype(np.float32)),
         share(weights, soft),
@@ -55,8 +57,8 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
         float(_contains(folded[0], folded[1].rstrip("."))),
         share(wanted.weights[wanted.proper], met[wanted.proper]) if wanted.proper.any() else share(weights, soft),
         _mean_likeness(wanted, given, answered),
-        float(np.log1p(words)),
-        float(np.log1p(own_words)),
+        float(np.log1p(len(words))),
+        float(np.log1p(len(own_words))),
         float(bool(exact)),
         float(
             bool(len(exact))
@@ -64,7 +66,7 @@ def measure(question: Text, answer: Text, reference: Text, raw: tuple[str, str],
             and any(vaguely(entity, other) for entity in exact for other in others)
         ),
         float(soft[len(wanted.keys) - 1]) if wanted.keys else share(weights, soft),
-        *_plain(answer, reference),
+        *_plain(words, own_words),
         _head_recall(reference, wanted, met),
     )
     return np.array(values, np.float32)
@@ -83,22 +85,16 @@ def _head_recall(reference: Text, wanted: Terms, met: Array) -> float:
     return share(wanted.weights[rows], met[rows])
 
 
-def _plain(answer: Text, reference: Text) -> tuple[float, float, float]:
+def _plain(words: Sequence[str], own_words: Sequence[str]) -> tuple[float, float, float]:
     """Recall and precision of the reference's words as they are, and their harmonic mean for short answers."""
-    own, given = _words(reference), _words(answer)
+    own, given = (frozenset(found) - _SMALLEST for found in (own_words, words))
     common = len(own & given)
     recall, precision = common / max(len(own), 1), common / max(len(given), 1)
     return recall, precision, 2 * recall * precision / max(recall + precision, 1e-9) * (len(given) <= 8)
 
 
-def _words(text: Text) -> set[str]:
-    return {token.text for sentence in text.sentences for token in sentence.tokens if token.kind != "mark"} - {
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-    }
+def _words(text: Text) -> list[str]:
+    return [token.text for sentence in text.sentences for token in sentence.tokens if token.kind != "mark"]
 
 
 def vaguely(entity: Entity, other: Entity) -> bool:
@@ -113,13 +109,20 @@ def vaguely(entity: Entity, other: Entity) -> bool:
 
 def _sentence_recall(answer: Text, exact: Sequence[Entity], weights: Array, alike: Array, given: Terms) -> float:
     """The most that one sentence of the answer states of the reference."""
+    if not answer.sentences:
+        return 0.0
     place = {key: column for column, key in enumerate(given.keys)}
-    most = 0.0
+    columns: list[int] = []
+    begins: list[int] = []
     for sentence in answer.sentences:
-        words = alike[:, [place[term.key] for term in sentence.terms]].max(axis=1, initial=0.0)
-        stated = [states_in(sentence.entities, entity) for entity in exact]
-        most = max(most, share(weights, np.concatenate([words, np.array(stated, np.float32)])))
-    return most
+        begins.append(len(columns))
+        columns.extend([place[term.key] for term in sentence.terms] or [len(given.keys)])
+    padded = np.concatenate([alike, np.zeros((len(alike), 1), np.float32)], axis=1)
+    words = np.maximum.reduceat(padded[:, columns], begins, axis=1)
+    stated = [[states_in(sentence.entities, entity) for sentence in answer.sentences] for entity in exact]
+    met = np.concatenate([words, np.array(stated, np.float32).reshape(len(exact), len(begins))])
+    total = float(weights.sum())
+    return float((weights @ met).max()) / total if total else 1.0
 
 
 def strong(found: Sequence[Entity]) -> list[Entity]:

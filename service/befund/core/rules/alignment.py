@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from befund.core.rules.language import Lexicon
@@ -17,7 +18,8 @@ _STEM = 4
 """Words that differ after as many letters may be forms of one word."""
 _PRODUCT_OF_ONE_THREAD = 500_000
 """Multiplications up to which OpenBLAS stays in the thread that asks."""
-_LEAST_ROWS = 4
+_MOST_ROWS = 32
+"""Of one such product; with as many columns as then fit, both factors stay in the cache."""
 _LEAST_WEIGHT = 4.0
 _MOST_WEIGHT = 16.0
 _NAME_WEIGHT = 14.0
@@ -48,21 +50,21 @@ def terms_of(sentences: Sequence[Sentence], lexicon: Lexicon, *, without: frozen
         for term in sentence.terms:
             if term.key not in without:
                 first.setdefault(term.key, term)
-    return weighed(list(first.values()), lexicon)
+    stems: dict[str, list[int]] = {}
+    for column, key in enumerate(first):
+        stems.setdefault(key[:_STEM], []).append(column)
+    return replace(weighed(list(first.values()), lexicon), stems=stems)
 
 
 def weighed(terms: Sequence[Term], lexicon: Lexicon) -> Terms:
-    """These words with what they weigh and mean."""
+    """These words with what they weigh and mean; without stems, which only words need that others are sought among."""
     keys = tuple([term.key for term in terms])
     raw = lexicon.vectors([term.raw for term in terms])
     lengths = np.sqrt((raw * raw).sum(axis=1))
     proper = np.array([term.proper for term in terms], dtype=np.bool_)
     weights = np.clip(lengths, _LEAST_WEIGHT, _MOST_WEIGHT)
     weights[[not key.isalpha() for key in keys]] = _NAME_WEIGHT
-    stems: dict[str, list[int]] = {}
-    for column, key in enumerate(keys):
-        stems.setdefault(key[:_STEM], []).append(column)
-    return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper, stems)
+    return Terms(keys, weights, raw / np.maximum(lengths, 1e-9)[:, None], proper, {})
 
 
 def likeness(wanted: Terms, given: Terms) -> Array:
@@ -81,9 +83,15 @@ def likeness(wanted: Terms, given: Terms) -> Array:
 
 
 def cosines(wanted: Array, given: Array) -> Array:
-    """Of unit rows: their product, some rows at a time, since BLAS would bring more threads than the work is worth."""
-    rows = max(_LEAST_ROWS, _PRODUCT_OF_ONE_THREAD // given.size)
-    return np.concatenate([wanted[start : start + rows] @ given.T for start in range(0, len(wanted), rows)])
+    """Of unit rows: their product, in pieces, since BLAS would bring more threads than the work is worth."""
+    found = np.empty((len(wanted), len(given)), np.float32)
+    rows = max(1, min(_MOST_ROWS, len(wanted)))
+    columns = max(1, _PRODUCT_OF_ONE_THREAD // (rows * given.shape[1]))
+    for left in range(0, len(given), columns):
+        across = given[left : left + columns].T
+        for top in range(0, len(wanted), rows):
+            found[top : top + rows, left : left + columns] = wanted[top : top + rows] @ across
+    return found
 
 
 def _stem_share(one: str, other: str) -> float:

@@ -85,6 +85,11 @@ def to_state(read: Text, question: Text) -> list[Entity]:
     )
 
 
+def opens_with_yes(sentence: Sentence) -> bool:
+    """Whether it begins with a yes."""
+    return sentence.tokens[0].text in _YES
+
+
 def is_denied(sentence: Sentence, token: int, question: Text, read: Text) -> bool:
     """Whether what stands here is denied where neither question nor fact denies anything, or the other way round."""
     clause = sentence.clause_at(token)

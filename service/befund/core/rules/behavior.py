@@ -122,15 +122,22 @@ def _question(text: str) -> Act:
     if _COURTESY.search(text):
         return "answer"
     asks = text.rstrip(" \"'»)*").endswith("?")
-    if (asks and any(pattern.search(text) for pattern in CLARIFY)) or any(p.search(text) for p in CLARIFY_PLAIN):
+    if (asks and CLARIFY.search(text)) or CLARIFY_PLAIN.search(text):
         return "clarify"
     return "answer"
 
 
 def _found(wordings: Sequence[Wordings], text: str) -> Iterator[re.Match[str]]:
     for language in wordings:
-        if any(hint in text for hint in language.hints) and language.any.search(text):
+        if _hinted(text, language.hints) and language.any.search(text):
             yield from (found for pattern in language.each if (found := pattern.search(text)))
+
+
+def _hinted(text: str, hints: Sequence[str]) -> bool:
+    for hint in hints:  # noqa: SIM110 - any() takes twice as long, and every sentence comes here
+        if hint in text:
+            return True
+    return False
 
 
 def _said_before(text: str) -> bool:

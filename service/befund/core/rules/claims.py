@@ -7,13 +7,14 @@ from msgspec.structs import replace
 from befund.core.judging import Claim, ClaimVerdict, Passage
 from befund.core.quotes import stands_in
 from befund.core.rules import versions
-from befund.core.rules.asked import asks_openly
+from befund.core.rules.answer import opens_with_yes
+from befund.core.rules.asked import asks_openly, is_asked
 from befund.core.rules.conflict import conflict, denied_there
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
 from befund.core.rules.exclusion import said_otherwise
 from befund.core.rules.language import Tongue
-from befund.core.rules.reading import Sentence, Text, words_found
+from befund.core.rules.reading import Sentence, Text, text_of, words_found
 from befund.core.rules.support import Support
 from befund.core.rules.verbatim import Standing, places_of
 from befund.core.rules.vocabulary import listed
@@ -105,10 +106,12 @@ def claim_of(
     same = _word_for_word(sentence, about, context)
     if same and same[1] == "asserted":
         return _cite(sentence, "supported", same[0], context, "word for word")
+    only_asked = not force and not is_asked(sentence) and _is_only_asked(found.best, context)
     chunk = context.evidence.chunks[found.best]
     other = context.texts[chunk].tongue
     if tongue and other and tongue != other:
-        return _translated(sentence, found, context, model, force=force)
+        claim = _translated(sentence, found, context, model, force=force)
+        return _unless_supported(claim) if only_asked else claim
     if conflict(sentence, best):
         if found.coverage >= _SAME_MATTER:
             return _cite(sentence, "contradicted", found.best, context, "negation differs")
@@ -128,7 +131,24 @@ def claim_of(
         return _cite(sentence, None, found.best, context, rule)
     verdicts: dict[bool | None, ClaimVerdict | None] = {True: "supported", False: "unsupported", None: None}
     weighed = _weighed(_cite(sentence, verdicts[decided], found.best, context, "wording"), score)
-    return replace(weighed, seen=_seen(sentence, found, context))
+    claim = replace(weighed, seen=_seen(sentence, found, context))
+    return _unless_supported(claim) if only_asked else claim
+
+
+def _is_only_asked(row: int, context: Context) -> bool:
+    """Whether a sentence of the context asks for yes or no, and the next one does not say yes."""
+    sentences, chunks = context.evidence.sentences, context.evidence.chunks
+    if not is_asked(sentences[row]) or asks_openly(text_of(sentences[row : row + 1], "")):
+        return False
+    says_yes = row + 1 < len(sentences) and chunks[row + 1] == chunks[row] and opens_with_yes(sentences[row + 1])
+    return not says_yes
+
+
+def _unless_supported(claim: Claim) -> Claim:
+    """What a question alone supports is left open."""
+    if claim.verdict != "supported":
+        return claim
+    return replace(claim, verdict=None, rule="only asked in the passage", confidence=None, seen=None)
 
 
 def _seen(sentence: Sentence, found: Support, context: Context) -> str:
@@ -257,9 +277,9 @@ def _bound_together(sentence: Sentence, context: Context) -> list[list[Entity]]:
 
 def _passage_with(exact: Sequence[Entity], context: Context, first: int) -> int | None:
     """The sentence that has most of these, in a chunk that has all; None if no chunk has."""
-    provides, chunks = context.evidence.provides, context.evidence.chunks
-    for chunk in dict.fromkeys([first, *chunks]):
-        rows = [row for row in range(len(chunks)) if chunks[row] == chunk]
+    provides, rows_of = context.evidence.provides, context.evidence.rows_of
+    for chunk in dict.fromkeys([first, *rows_of]):
+        rows = rows_of[chunk]
         held = frozenset().union(*(provides[row] for row in rows))
         if all(not entity.wants.isdisjoint(held) or not entity.near.isdisjoint(held) for entity in exact):
             return max(rows, key=lambda row: sum(not entity.wants.isdisjoint(provides[row]) for entity in exact))

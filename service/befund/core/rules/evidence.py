@@ -1,8 +1,9 @@
 """The context, made ready once to be compared with any number of claims."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -36,6 +37,9 @@ class Evidence(Struct, frozen=True):
         pairs: Words that stand side by side.
         means: The mean vector of each sentence.
         lines: Words and marks of each sentence, a space before and behind each.
+        whole: All lines in a row.
+        line_begins: Where each line begins in `whole`.
+        rows_of: By chunk its sentences.
         windows: For each sentence the `WINDOW` sentences that begin with it, in its chunk; the last repeats.
     """
 
@@ -50,12 +54,23 @@ class Evidence(Struct, frozen=True):
     pairs: frozenset[tuple[str, str]]
     means: Array
     lines: Sequence[str]
+    whole: str
+    line_begins: Sequence[int]
+    rows_of: Mapping[int, Sequence[int]]
     windows: NDArray[np.intp]
 
     def of_words(self, alike: Array) -> Array:
         """For each word (row) and sentence (column) the likeness of the likest word in it."""
         padded = np.concatenate([alike, np.zeros((alike.shape[0], 1), np.float32)], axis=1)
         return np.maximum.reduceat(padded[:, self.words], self.begins, axis=1)
+
+    def rows_with(self, line: str) -> Iterator[tuple[int, int]]:
+        """The sentences that have this line in theirs, each with where it first stands there."""
+        at = self.whole.find(line)
+        while at >= 0:
+            row = bisect_right(self.line_begins, at) - 1
+            yield row, at - self.line_begins[row]
+            at = self.whole.find(line, self.line_begins[row] + len(self.lines[row]))
 
     def of_figures(self, exact: Sequence[Entity]) -> Array:
         """For each entity (row) and sentence (column) whether the sentence states it."""
@@ -102,14 +117,20 @@ def _prepared(passages: Sequence[str], lexicon: Lexicon) -> Evidence:
     columns, starts = np.array(words, np.intp), np.array(begins, np.intp)
     means = _means(terms, columns, starts)
     lines = [line_of(sentence.tokens) for sentence in sentences]
+    rows_of: dict[int, list[int]] = {}
+    for row, chunk in enumerate(chunks):
+        rows_of.setdefault(chunk, []).append(row)
+    line_begins = [0, *accumulate(len(line) + 1 for line in lines)][: len(lines)]
     return Evidence(
-        texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, lines, _windows(chunks)
-    )
+        texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, lines, "\n".join(lines),
+        line_begins, rows_of, _windows(chunks),
+    )  # fmt: skip
 
 
 def _means(terms: Terms, words: NDArray[np.intp], begins: NDArray[np.intp]) -> Array:
     """The mean vector of each sentence, at length 1."""
-    weighted = np.concatenate([terms.weights[:, None] * terms.vectors, np.zeros((1, terms.vectors.shape[1]))])
+    nothing = np.zeros((1, terms.vectors.shape[1]), np.float32)
+    weighted = np.concatenate([terms.weights[:, None] * terms.vectors, nothing])
     return unit_rows(np.add.reduceat(weighted[words], begins, axis=0)) if len(begins) else weighted[:0]
 
 

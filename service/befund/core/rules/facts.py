@@ -10,10 +10,11 @@ from befund.core.rules import versions
 from befund.core.rules.alignment import likeness, share, terms_of
 from befund.core.rules.answer import Answer, Finding, compare_yes_no, is_denied, objected, to_state
 from befund.core.rules.candidates import hedged
+from befund.core.rules.doubts import Doubt, doubt_of
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import Lexicon
 from befund.core.rules.reading import Sentence, Text
-from befund.core.rules.references import agrees_with, denied_otherwise, veto
+from befund.core.rules.references import agrees_with, denied_otherwise, doubted, veto
 from befund.core.rules.units import Reading
 from befund.core.rules.weights import Linear
 
@@ -33,7 +34,7 @@ def _finding(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Lin
     exact = [_as_asked(entity, answer.units) for entity in to_state(read, answer.question)]
     if not exact:
         return _worded(answer, fact, read, lexicon, model, force=force)
-    findings = [_stated(answer, entity, read) for entity in exact]
+    findings = [_stated(answer, entity, read, force=force) for entity in exact]
     worst = next((found for found in findings if found.verdict != "stated"), None)
     if worst is not None:
         return worst
@@ -55,16 +56,17 @@ def _as_asked(entity: Entity, units: Sequence[Reading]) -> Entity:
     )  # fmt: skip
 
 
-def _stated(answer: Answer, wanted: Entity, read: Text) -> Finding:
+def _stated(answer: Answer, wanted: Entity, read: Text, *, force: bool) -> Finding:
     """Whether this entity is asserted anywhere in the answer, for the version asked about."""
     asked = versions.keys_of([read]) - wanted.wants or answer.asked
     about = versions.scopes(answer.said, answer.known)
     failed: Finding | None = None
-    for sentence, around, entity in islice(_occurrences(answer, wanted, about), _MOST_OCCURRENCES):
-        rule = _objection(answer, sentence, entity, wanted, around, asked, read)
-        if rule is None:
+    for row, around, entity in islice(_occurrences(answer, wanted, about), _MOST_OCCURRENCES):
+        sentence = answer.said[row]
+        found = _objection(answer, row, entity, wanted, around, asked, read)
+        if found is None:
             return Finding("stated", sentence.raw, f"{wanted.kind} stated")
-        failed = failed or objected(rule, sentence.raw)
+        failed = failed or _failed(found, sentence, force=force)
     if failed:
         return failed
     known = answer.question.provides
@@ -77,11 +79,18 @@ def _stated(answer: Answer, wanted: Entity, read: Text) -> Finding:
 
 def _occurrences(
     answer: Answer, wanted: Entity, about: Sequence[frozenset[Key]]
-) -> Iterator[tuple[Sentence, frozenset[Key], Entity]]:
-    for sentence, around in zip(answer.said, about, strict=True):
+) -> Iterator[tuple[int, frozenset[Key], Entity]]:
+    for row, (sentence, around) in enumerate(zip(answer.said, about, strict=True)):
         for entity in sentence.entities:
             if _equal(entity, wanted, sentence):
-                yield sentence, around, entity
+                yield row, around, entity
+
+
+def _failed(found: str | Doubt, sentence: Sentence, *, force: bool) -> Finding:
+    if isinstance(found, str):
+        return objected(found, sentence.raw)
+    rule, verdict = found
+    return Finding(verdict or ("missing" if force else None), sentence.raw, rule)
 
 
 def _equal(entity: Entity, wanted: Entity, sentence: Sentence) -> bool:
@@ -104,14 +113,15 @@ def _elliptic(sentence: Sentence, entity: Entity) -> bool:
 
 def _objection(
     answer: Answer,
-    sentence: Sentence,
+    row: int,
     entity: Entity,
     wanted: Entity,
     around: frozenset[Key],
     asked: frozenset[Key],
     read: Text,
-) -> str | None:
+) -> str | Doubt | None:
     """Why the right value here states nothing; None if it does."""
+    sentence = answer.said[row]
     if {entity.bound, wanted.bound} == {"min", "max"}:
         return "bound differs"
     if is_denied(sentence, entity.start, answer.question, read):
@@ -124,7 +134,7 @@ def _objection(
         return "hedged"
     if answer.lists:
         return "candidates"
-    return None
+    return doubt_of(answer.said, row, (entity.start, entity.end), entity, answer.question, read)
 
 
 def _with_words(answer: Answer, read: Text, found: Finding, lexicon: Lexicon, *, force: bool) -> Finding:
@@ -148,14 +158,14 @@ def _worded(answer: Answer, fact: str, read: Text, lexicon: Lexicon, model: Line
         if otherwise is not None:
             forced: FactVerdict = "stated" if otherwise else "contradicted"
             return Finding(forced if force else None, whole.raw, "denied in other words")
-        rule = veto(answer, whole, read)
-        return Finding("stated", whole.raw, "words stated") if rule is None else objected(rule, whole.raw)
-    found = agrees_with(answer, fact, read, lexicon, model, force=force)
-    if found.agrees is False and found.rule == "wording" and not force and _foreign(answer, read):
+        found = veto(answer, whole, read) or doubted(answer, whole, read)
+        return _failed(found, whole, force=force) if found else Finding("stated", whole.raw, "words stated")
+    like = agrees_with(answer, fact, read, lexicon, model, force=force)
+    if like.agrees is False and like.rule == "wording" and not force and _foreign(answer, read):
         return Finding(None, None, "other language")
-    if found.agrees is False:
-        return replace(objected(found.rule, found.quote, found.confidence), seen=found.seen)
-    return Finding("stated" if found.agrees else None, found.quote, found.rule, found.confidence, found.seen)
+    if like.agrees is False:
+        return replace(objected(like.rule, like.quote, like.confidence), seen=like.seen)
+    return Finding("stated" if like.agrees else None, like.quote, like.rule, like.confidence, like.seen)
 
 
 def _other_unit(answer: Answer, read: Text) -> Sentence | None:

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from befund.contract import ExpectedBehavior
 from befund.core.empty import says_nothing
-from befund.core.injection import injection_flags
+from befund.core.injection import injection_flags, talks_to_the_judge
 from befund.core.judged import nothing_said
 from befund.core.judging import REFUSALS, Claim, Fact, Item, Observation, Passage
 from befund.core.rules import versions
 from befund.core.rules.answer import Answer, answer_of
+from befund.core.rules.asked import is_asked, is_question
 from befund.core.rules.behavior import Act, act_of, behavior_of
 from befund.core.rules.claims import Context, claim_of, is_claim
 from befund.core.rules.evidence import evidence_of
@@ -23,7 +24,7 @@ from befund.core.rules.spelling import without_remarks
 from befund.core.rules.support import supports_of
 from befund.core.rules.weights import Weights
 
-RULES = "2026-11.3"
+RULES = "2026-11.4"
 """Version of the rules; a change that can change a verdict changes it."""
 MAX_CLAIMS = 200
 """Sentences of one answer that are judged; a longer answer is abstained on beyond them."""
@@ -50,17 +51,19 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         return nothing_said(item)
     lexicon = knowledge.lexicon
     question, text = read(item.question, lexicon), read(item.answer, lexicon)
-    acts = [act_of(sentence.raw, question) for sentence in text.sentences]
+    acts = _acts(text, question)
     said = [sentence for sentence, act in zip(text.sentences, acts, strict=True) if act in ("answer", None)]
+    flags = injection_flags(item)
+    meant = [sentence for sentence in said if not (flags and talks_to_the_judge(sentence.raw))]
     facts_read = [read(fact, lexicon) for fact in item.expected_facts]
     references = [read(without_remarks(reference), lexicon) for reference in item.reference_answers]
-    answer = answer_of(item.answer, question, text, said, [*facts_read, *references])
+    answer = answer_of(item.answer, question, text, meant, [*facts_read, *references])
     facts, agreement, why = _correctness(item, answer, facts_read, references, knowledge, force=force)
     behavior = _behavior(answer, acts, facts, agreement.agrees, force=force)
     unsure = {sentence.raw for sentence, act in zip(text.sentences, acts, strict=True) if act is None}
     claims = [
         _not_if_a_refusal(claim) if behavior is None and claim.claim in unsure else claim
-        for claim in _claims(item, answer, behavior, knowledge, force=force)
+        for claim in _claims(item, answer, said, behavior, knowledge, force=force)
     ]
     return Observation(
         facts=[replace(fact, confidence=_sure(fact.verdict, fact.confidence)) for fact in facts],
@@ -68,10 +71,17 @@ def judge(item: Item, knowledge: Knowledge, *, force: bool = False) -> Observati
         claims=[replace(claim, confidence=_sure(claim.verdict, claim.confidence)) for claim in claims],
         observed_behavior=behavior,
         reason=_reason(behavior, facts, agreement.agrees, why, claims),
-        flags=injection_flags(item),
+        flags=flags,
         agrees_confidence=agreement.confidence,
         behavior_confidence=_sure(behavior, None),
     )
+
+
+def _acts(text: Text, question: Text) -> list[Act]:
+    """What each sentence does. A question answered by nothing but questions is asked back."""
+    acts = [act_of(sentence.raw, question) for sentence in text.sentences]
+    asks_back = all(map(is_asked, text.sentences)) and is_question(question)
+    return ["clarify" if act == "answer" else act for act in acts] if asks_back else acts
 
 
 def _sure(verdict: object, weighed: float | None) -> float | None:
@@ -129,11 +139,17 @@ def _behavior(
 
 
 def _claims(
-    item: Item, answer: Answer, behavior: ExpectedBehavior | None, knowledge: Knowledge, *, force: bool
+    item: Item,
+    answer: Answer,
+    said: Sequence[Sentence],
+    behavior: ExpectedBehavior | None,
+    knowledge: Knowledge,
+    *,
+    force: bool,
 ) -> list[Claim]:
     if not item.context_is_known:
         return []
-    sentences = [sentence for sentence in answer.said if is_claim(sentence)]
+    sentences = [sentence for sentence in said if is_claim(sentence)]
     if behavior in REFUSALS:
         sentences = [sentence for sentence in sentences if _is_aside(sentence, asks=behavior == "clarify")]
     elif not sentences:
@@ -141,7 +157,7 @@ def _claims(
     passages = [Passage(passage.id, passage.text) for passage in item.context or ()]
     lexicon = knowledge.lexicon
     context = Context(passages, evidence_of([passage.text or "" for passage in passages], lexicon), answer.question)
-    about = dict(zip(map(id, answer.said), versions.scopes(answer.said, context.known), strict=True))
+    about = dict(zip(map(id, said), versions.scopes(said, context.known), strict=True))
     distinct = {sentence.raw: sentence for sentence in sentences[:MAX_CLAIMS]}
     supports = dict(zip(distinct, supports_of(list(distinct.values()), context.evidence, lexicon), strict=True))
     found = [

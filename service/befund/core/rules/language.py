@@ -1,6 +1,7 @@
 """What the rules need to know about words, and the words every sentence has."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -95,6 +96,11 @@ def canonical(folded: str, lemma: str) -> str:
     return _SAME.get(folded) or _SAME.get(lemma) or lemma
 
 
+@lru_cache(maxsize=50_000)
+def _is_german(word: str) -> bool:
+    return word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word))
+
+
 def tongue_of(words: Iterable[str]) -> Tongue:
     """Which of the two languages these folded words are; empty where nothing tells.
 
@@ -102,7 +108,7 @@ def tongue_of(words: Iterable[str]) -> Tongue:
     ('de', '')
     """
     bare = [word if word.isalpha() else word.strip(_MARKS) for word in words]
-    german = sum(word in _ONLY_GERMAN or not (word.isascii() or _UMLAUTS.isdisjoint(word)) for word in bare)
+    german = sum(map(_is_german, bare))
     english = sum(map(_ONLY_ENGLISH.__contains__, bare))
     if german == english:
         return "de" if not english and not _HOMOGRAPHS.isdisjoint(bare) else ""

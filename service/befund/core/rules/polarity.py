@@ -74,19 +74,24 @@ def clauses(found: Sequence[Token]) -> list[Clause]:
         elif token.kind == "word" and token.text in _BUT and at > bounds[-1]:
             bounds.append(at)
     bounds.append(len(found))
+    may = [at for at, token in enumerate(found) if token.text in _MAY_DENY or token.text[-3:] == "n't"]
     made: list[Clause] = []
     for start, end in pairwise(bounds):
         if start < end:
-            made.append(_clause(found, start, end, made[-1] if made else None))
+            made.append(_clause(found, start, end, may, made[-1] if made else None))
     return made
 
 
-def _clause(found: Sequence[Token], start: int, end: int, before: Clause | None) -> Clause:
+def _clause(found: Sequence[Token], start: int, end: int, may: Sequence[int], before: Clause | None) -> Clause:
     first = found[start].text
-    denied_before = bool(before and (before.inherits or any(_denies_clause(found, cue) for cue in before.cues)))
-    inherits = denied_before and (first in _THAT or (_goes_on(found, start, end) and not _is_no(found, before)))
+    denying = [cue for cue in before.cues if _denies_clause(found, cue)] if before and before.cues else []
+    inherits = False
+    if before and (before.inherits or denying):
+        is_done = _is_no(found, before) or any(found[cue].text in _FALSE for cue in denying)
+        inherits = first in _THAT or (_goes_on(found, start, end) and not is_done)
     conditional = first in _CONDITIONS or (start + 1 < end and found[start + 1].text in _CONDITIONS)
-    return Clause(start, end, cues(found, start, end), inherits, conditional)
+    cues = tuple([at for at in may if start <= at < end and _is_cue(found, at, end)]) if may else ()
+    return Clause(start, end, cues, inherits, conditional)
 
 
 def _goes_on(found: Sequence[Token], start: int, end: int) -> bool:
@@ -96,9 +101,9 @@ def _goes_on(found: Sequence[Token], start: int, end: int) -> bool:
     return words <= _LISTED and (first not in _BUT or first in ("and", "und")) and found[start - 1].text != ";"
 
 
-def _is_no(found: Sequence[Token], clause: Clause | None) -> bool:
+def _is_no(found: Sequence[Token], clause: Clause) -> bool:
     """Whether the clause is nothing but a no."""
-    return clause is not None and sum(token.kind != "mark" for token in found[clause.start : clause.end]) <= 1
+    return sum(token.kind != "mark" for token in found[clause.start : clause.end]) <= 1
 
 
 def _denies_clause(found: Sequence[Token], cue: int) -> bool:
@@ -106,13 +111,6 @@ def _denies_clause(found: Sequence[Token], cue: int) -> bool:
     before = found[cue - 1].text if cue else ""
     after = found[cue + 1].text if cue + 1 < len(found) else ""
     return found[cue].text not in _NOUN_CUES or before in _BE or after in ("longer", "mehr")
-
-
-def cues(found: Sequence[Token], start: int = 0, end: int | None = None) -> tuple[int, ...]:
-    """Where the words stand that deny something; an even number of them cancels out."""
-    end = len(found) if end is None else end
-    may = [at for at in range(start, end) if found[at].text in _MAY_DENY or found[at].text[-3:] == "n't"]
-    return tuple([at for at in may if _is_cue(found, at, end)])
 
 
 def _is_cue(found: Sequence[Token], at: int, end: int) -> bool:

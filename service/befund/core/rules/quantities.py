@@ -14,7 +14,7 @@ from befund.core.rules.units import ADJECTIVES, PERIODIC, PREFIXES
 from befund.core.rules.words import Token
 
 _VERSION_WORDS = frozenset({"version", "versions", "release", "v", "versionen"})
-_JOINS = frozenset({",", "or", "and", "to", "-", "oder", "und", "bis", "/"})
+_JOINS = frozenset({",", "or", "and", "to", "-", "oder", "und", "bis", "statt", "/"})
 
 
 def entities(found: Sequence[Token]) -> list[Entity]:

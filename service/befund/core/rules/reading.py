@@ -89,8 +89,8 @@ def text_of(sentences: Sequence[Sentence], tongue: Tongue) -> Text:
         sentences,
         tongue,
         found,
-        frozenset(key for entity in found for key in entity.provides),
-        frozenset(term.key for sentence in sentences for term in sentence.terms),
+        frozenset().union(*[entity.provides for entity in found]),
+        frozenset([term.key for sentence in sentences for term in sentence.terms]),
         any(sentence.denied for sentence in sentences),
     )
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from befund.core.rules import agreement
 from befund.core.rules.answer import Answer, compare_yes_no, is_denied, to_state
 from befund.core.rules.candidates import hedged
+from befund.core.rules.doubts import Doubt, doubt_of
 from befund.core.rules.entity import Entity
 from befund.core.rules.exclusion import is_statement, said_otherwise
 from befund.core.rules.language import Lexicon
@@ -57,11 +58,28 @@ def agrees_with(
         return Agreement(False, rule, best.raw)
     if otherwise is not None and decided is not otherwise and not force:
         return Agreement(None, "denied in other words", best.raw)
+    if decided and (doubt := doubted(answer, best, read)) and (doubt[1] or not force):
+        return Agreement(False if doubt[1] else None, doubt[0], best.raw)
     if decided and not force and _denies_elsewhere(answer, read):
         return Agreement(None, "something is denied", best.raw)
     sure = None if decided is None or spelled else probability(score if decided else -score)
     new = read.keys - answer.question.keys or read.keys
     return Agreement(decided, "wording", best.raw, sure, f"{words_found(new, said.keys)} found in the answer")
+
+
+def doubted(answer: Answer, best: Sentence, read: Text) -> Doubt | None:
+    """Whether the figures of the reference, or else its words, are named there and not meant."""
+    row = next(at for at, sentence in enumerate(answer.said) if sentence is best)
+    exact = to_state(read, answer.question)
+    stated = [entity for entity in best.entities if any(agreement.states_in([entity], own) for own in exact)]
+    for entity in stated:
+        if doubt := doubt_of(answer.said, row, (entity.start, entity.end), entity, answer.question, read):
+            return doubt
+    keys = read.keys - answer.question.keys or read.keys
+    places = [term.at for term in best.terms if term.key in keys]
+    if stated or not places:
+        return None
+    return doubt_of(answer.said, row, (min(places), max(places) + 1), None, answer.question, read)
 
 
 def _otherwise_spelled(answer: Answer, read: Text) -> bool:

@@ -36,7 +36,7 @@ def spelled_otherwise(wanted: Sequence[Sentence], given: Sequence[Sentence]) -> 
     for at, joined in enumerate(_joined(own)):
         if joined in texts:
             found |= {at, at + 1}
-    short_there = {token.text for token in theirs if _is_short_form(token)}
+    short_there = {token.text for token in theirs if token.raw.isupper() and _is_short_form(token)}
     for start, end in _written_out(own, short_there):
         found |= set(range(start, end))
     for at, token in enumerate(own):
@@ -54,14 +54,18 @@ def _joined(found: Sequence[Token]) -> list[str]:
 
 
 def _is_short_form(token: Token) -> bool:
-    return _SHORT <= len(token.text) <= _LONG and token.raw.isupper() and token.raw.isalpha()
+    return token.raw.isupper() and _SHORT <= len(token.text) <= _LONG and token.raw.isalpha()
 
 
 def _written_out(found: Sequence[Token], short: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Where words stand whose first letters spell one of these; small words between them may be left out."""
+    starts: dict[str, list[int]] = {}
+    for at, token in enumerate(found):
+        if token.raw[:1].isupper():
+            starts.setdefault(token.text[0], []).append(at)
     for form in short:
-        for start, token in enumerate(found):
-            if token.raw[:1].isupper() and token.text[0] == form[0] and (end := _spells(found, start, form)):
+        for start in starts.get(form[0], ()):
+            if end := _spells(found, start, form):
                 yield start, end
 
 

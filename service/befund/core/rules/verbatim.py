@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from befund.core.rules.asked import is_asked
 from befund.core.rules.evidence import Evidence, line_of
 from befund.core.rules.reading import Sentence
 from befund.core.rules.vocabulary import listed
@@ -39,11 +40,9 @@ def places_of(claim: Sentence, evidence: Evidence) -> Iterator[tuple[int, Standi
     line = line_of(_bare(claim.tokens))
     if not line.strip():
         return
-    for row, text in enumerate(evidence.lines):
-        at = text.find(line)
-        if at >= 0:
-            start = text.count(" ", 0, at)
-            yield row, _standing(claim, line, row, (start, start + line.count(" ") - 1), evidence)
+    for row, at in evidence.rows_with(line):
+        start = evidence.lines[row].count(" ", 0, at)
+        yield row, _standing(claim, line, row, (start, start + line.count(" ") - 1), evidence)
 
 
 def _standing(claim: Sentence, line: str, row: int, span: tuple[int, int], evidence: Evidence) -> Standing:
@@ -69,7 +68,7 @@ def _bare(found: Sequence[Token]) -> Sequence[Token]:
 
 def _is_passed_on(sentence: Sentence, line: str, row: int, evidence: Evidence) -> bool:
     """Whether it is asked or quoted, or the next sentence takes it back."""
-    if sentence.raw.rstrip(" \"'»”)*").endswith("?"):
+    if is_asked(sentence):
         return True
     if any(line in line_of(tokens(quoted[1])) for quoted in _QUOTED.finditer(sentence.raw)):
         return True

@@ -27,7 +27,9 @@ def named(sentence: Sentence, known: frozenset[Key] = frozenset()) -> list[tuple
 
 def keys_of(texts: Sequence[Text]) -> frozenset[Key]:
     """Every version named in these texts."""
-    return frozenset(key for text in texts for sentence in text.sentences for _, key in named(sentence))
+    return frozenset(
+        key for text in texts for sentence in text.sentences if sentence.entities for _, key in named(sentence)
+    )
 
 
 def scopes(sentences: Sequence[Sentence], known: frozenset[Key]) -> list[frozenset[Key]]:
@@ -36,7 +38,8 @@ def scopes(sentences: Sequence[Sentence], known: frozenset[Key]) -> list[frozens
     last: frozenset[Key] = frozenset()
     for sentence in sentences:
         found.append(last)
-        last = frozenset(key for _, key in named(sentence, known)) or last
+        if sentence.entities:
+            last = frozenset(key for _, key in named(sentence, known)) or last
     return found
 
 

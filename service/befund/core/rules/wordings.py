@@ -269,5 +269,5 @@ NO_ANSWER = (*_by_source(_NO_ANSWER), _of(_HINWEISE, _KEINE_ANTWORT))
 UNSAID = _compiled(_UNSAID, _UNGESAGT)
 PERHAPS = _compiled(_PERHAPS, _VIELLEICHT)
 DENY = _compiled(_DENY, _VERWEIGERT)
-CLARIFY = [re.compile(pattern) for pattern in _ASKS]
-CLARIFY_PLAIN = [re.compile(pattern) for pattern in _PLAIN]
+CLARIFY = re.compile("|".join(_ASKS))
+CLARIFY_PLAIN = re.compile("|".join(_PLAIN))

@@ -78,8 +78,10 @@ def fold(text: str) -> str:
     >>> fold("Dáin’s café, Größe")
     "Dain's cafe, Größe"
     """
-    if not text.isascii():
-        text = _unaccented(_MISREAD.sub(_reread, text))
+    if text.isascii():
+        text = text.replace("`", "'")
+        return _THOUSANDS.sub("", text) if "'" in text or " 000" in text else text
+    text = _unaccented(_MISREAD.sub(_reread, text))
     joined = _THOUSANDS.sub("", text.translate(_FOLD) if "½" in text else text)
     return unicodedata.normalize("NFKC", joined.translate(_FOLD))
 
@@ -92,7 +94,8 @@ def tokens(text: str) -> list[Token]:
     [('word', 'scope'), ('name', 'telemetry:write'), ('mark', ','), ('number', '72'), ('word', 'h'), ('mark', '.')]
     """
     found: list[Token] = []
-    for chunk in _FOOTNOTE.sub(" ", fold(text)).split():
+    folded = fold(text)
+    for chunk in (_FOOTNOTE.sub(" ", folded) if "[" in folded else folded).split():
         found.extend(_remembered(chunk) if len(chunk) <= _MAX_NAME else _of_chunk(chunk))
         if len(found) > MAX_TOKENS:
             break

@@ -13,8 +13,11 @@ STATUS = {"y": "scored", "n": "scored", "-": "not_evaluable", "?": "abstained"}
 
 def pairs() -> list[tuple[Item, str, str]]:
     found = []
-    for block in (Path(__file__).parent / "pairs.txt").read_text().split("\n\n"):
+    texts = [(Path(__file__).parent / name).read_text().rstrip() for name in ("pairs.txt", "meant.txt")]
+    for block in "\n\n".join(texts).split("\n\n"):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
+        if not lines:
+            continue
         given = {key: [line[2:] for line in lines if line[:2] == f"{key} "] for key in "QFRC"}
         for line in lines:
             if line[0] in MEANING:
@@ -43,4 +46,4 @@ def test_a_pair_is_told_apart(knowledge: Knowledge, item: Item, correct: str, fa
 
 
 def test_there_are_enough_pairs() -> None:
-    assert len(PAIRS) >= 150
+    assert len(PAIRS) >= 380
