@@ -26,7 +26,7 @@ from befund.adapters.splitter import split_markdown
 from befund.adapters.store_sql import SqlStore
 from befund.api.arrival import Bodies
 from befund.api.auth import Authorizer, refuse_undeclared_routes
-from befund.api.body import SMALL_BODY_BYTES, Json, refuse_other_media_types
+from befund.api.body import SMALL_BODY_BYTES, Json
 from befund.api.calibration import CalibrationController
 from befund.api.collections import CollectionsController
 from befund.api.compare import CompareController, Comparison
@@ -40,6 +40,7 @@ from befund.api.metrics import MetricsController
 from befund.api.middleware import Boundary
 from befund.api.monitors import MonitorController
 from befund.api.problems import exception_handlers
+from befund.api.reading import refuse_what_is_not_read
 from befund.api.rejudge import RejudgeController
 from befund.api.retrieve import RetrieveController, RetrieveEvaluation
 from befund.api.runs import RunController
@@ -195,7 +196,7 @@ def create_app(
             whole_evaluations,
             *routes,
         ],
-        before_request=refuse_other_media_types,
+        before_request=refuse_what_is_not_read,
         dependencies={
             "checks": _given(lambda: Checks(asked)),
             "parts": _given(lambda: live_search.parts),

@@ -33,3 +33,21 @@ async def test_a_field_given_twice_in_a_typed_body_is_refused(client: httpx.Asyn
     answer = await client.post("/echo", content='{"id": "E1", "quote": "a", "quote": "b"}')
     assert answer.status_code == 400
     assert answer.json()["errors"] == [{"pointer": "/quote", "detail": "Object contains field `quote` more than once"}]
+
+
+@pytest.mark.parametrize(
+    ("address", "detail"),
+    [
+        ("/runs?limt=5", "The parameter 'limt' is not read here. Did you mean 'limit'?"),
+        ("/runs?a=5", "The parameter 'a' is not read here. This path reads cursor, limit."),
+        ("/datasets?limit=5", "The parameter 'limit' is not read here. Leave it out."),
+    ],
+)
+async def test_an_unknown_parameter_is_refused_by_name(client: httpx.AsyncClient, address: str, detail: str) -> None:
+    answer = await client.get(address)
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == detail
+
+
+async def test_an_open_route_takes_any_parameter(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/healthz?probe=1")).status_code == 200

@@ -81,7 +81,7 @@ class Json(AbstractDTO[Any]):
         return answer.json
 
 
-async def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
+def refuse_other_media_types(request: Request[Any, Any, Any]) -> None:
     """Refuse, before it is read, a body that is not plain UTF-8 JSON. One without a media type is taken for JSON."""
     if request.route_handler.parsed_data_field is None and JSON_OF not in request.route_handler.opt:
         return

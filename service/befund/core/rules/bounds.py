@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from befund.core.rules.entity import Bound
 from befund.core.rules.units import UNITS
 from befund.core.rules.words import Token
@@ -32,15 +34,28 @@ def bound_before(found: Sequence[Token], start: int) -> Bound:
     return ""
 
 
-def period_after(found: Sequence[Token], end: int) -> float | None:
-    """The period right after a quantity, within its noun: "10 events per second", "5,000 Anfragen pro Minute"."""
+class Period(Struct, frozen=True):
+    """The time that something is counted per, and where it is said.
+
+    Attributes:
+        seconds: How long it is; a month is set at 1e9, since it is no number of seconds.
+        start: The word that says "per".
+        end: The token after the unit.
+    """
+
+    seconds: float
+    start: int
+    end: int
+
+
+def period_after(found: Sequence[Token], end: int) -> Period | None:
+    """The period right after a quantity, within its noun: "10 events per second", "49 € a month"."""
     for at in range(end, min(end + 4, len(found) - 1)):
-        if found[at].text in ("per", "pro", "/", "je") or (found[at].text in _PER and at > end):
-            for reading in UNITS.get(found[at + 1].text, ()):
-                if reading[0] == "time":
-                    return reading[1]
-                if reading[0] == "months":
-                    return reading[1] * 1e9
-        if found[at].kind == "mark" and found[at].text != "/":
+        word = found[at].text
+        if word in _PER and (at > end or word != "in"):
+            for dimension, factor in UNITS.get(found[at + 1].text, ()):
+                if dimension in ("time", "months"):
+                    return Period(factor if dimension == "time" else factor * 1e9, at, at + 2)
+        if found[at].kind == "mark" and word != "/":
             return None
     return None

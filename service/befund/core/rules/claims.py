@@ -9,6 +9,7 @@ from befund.core.quotes import stands_in
 from befund.core.rules import versions
 from befund.core.rules.answer import opens_with_yes
 from befund.core.rules.asked import asks_openly, is_asked
+from befund.core.rules.bare import place_of_figures
 from befund.core.rules.conflict import conflict, denied_there
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.evidence import Evidence
@@ -16,7 +17,7 @@ from befund.core.rules.exclusion import said_otherwise
 from befund.core.rules.language import Tongue
 from befund.core.rules.reading import Sentence, Text, text_of, words_found
 from befund.core.rules.support import Support
-from befund.core.rules.verbatim import Standing, places_of
+from befund.core.rules.verbatim import Standing, place_in_order, places_of
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.weights import Linear, probability
 
@@ -104,7 +105,7 @@ def claim_of(
     if (at := _other_version(sentence, about, context)) is not None:
         return _cite(sentence, "contradicted", at, context, "version differs")
     same = _word_for_word(sentence, about, context)
-    if same and same[1] == "asserted":
+    if same and same[1] == "asserted" and (sentence.terms or _is_all_of(sentence, context.evidence.sentences[same[0]])):
         return _cite(sentence, "supported", same[0], context, "word for word")
     only_asked = not force and not is_asked(sentence) and _is_only_asked(found.best, context)
     chunk = context.evidence.chunks[found.best]
@@ -117,8 +118,12 @@ def claim_of(
             return _cite(sentence, "contradicted", found.best, context, "negation differs")
         if not force:
             return _cite(sentence, None, found.best, context, "negation differs in another matter")
-    if same and not force:
+    if same and same[1] != "asserted" and not force:
         return _cite(sentence, None, same[0], context, "word for word, but denied or passed on")
+    if (at := place_in_order(sentence, context.evidence)) is not None:
+        return _cite(sentence, "supported", at, context, "its words in order")
+    if (at := place_of_figures(sentence, context.question, context.evidence)) is not None:
+        return _cite(sentence, "supported", at, context, "figures given for the question")
     if sentence.denied and not best.denied and not force:
         return _cite(sentence, None, found.best, context, "negation not in the passage")
     if denied_there(sentence, best) and not force:
@@ -161,6 +166,8 @@ def _too_close(sentence: Sentence, found: Support, best: Sentence, *, decided: b
     """Why the words decide nothing: they may say the same, or the opposite, in other words."""
     if not sentence.terms and not sentence.entities:
         return "yes or no alone"
+    if decided and all("/" in key for key in sentence.keys):
+        return "figures alone, not given for the question"
     if decided is None:
         return None
     otherwise = said_otherwise([sentence], [best])
@@ -182,6 +189,11 @@ def _word_for_word(sentence: Sentence, about: frozenset[Key], context: Context) 
         if standing == "doubted":
             doubted = doubted or (row, standing)
     return doubted
+
+
+def _is_all_of(claim: Sentence, passage: Sentence) -> bool:
+    """Whether a sentence has no word beside those of a claim; a bare figure stands in many that are no answer."""
+    return sum(token.kind != "mark" for token in claim.tokens) == sum(token.kind != "mark" for token in passage.tokens)
 
 
 def _weighed(claim: Claim, score: float) -> Claim:

@@ -1,7 +1,7 @@
 """The context, made ready once to be compared with any number of claims."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -34,6 +34,7 @@ class Evidence(Struct, frozen=True):
         begins: Where in `words` each sentence begins.
         provides: For each sentence which keys its entities provide.
         places: For each of these keys the sentences that provide it.
+        having: For each word the sentences that have it.
         pairs: Words that stand side by side.
         means: The mean vector of each sentence.
         lines: Words and marks of each sentence, a space before and behind each.
@@ -51,6 +52,7 @@ class Evidence(Struct, frozen=True):
     begins: NDArray[np.intp]
     provides: Sequence[frozenset[Key]]
     places: Mapping[Key, Sequence[int]]
+    having: Mapping[str, Sequence[int]]
     pairs: frozenset[tuple[str, str]]
     means: Array
     lines: Sequence[str]
@@ -72,13 +74,26 @@ class Evidence(Struct, frozen=True):
             yield row, at - self.line_begins[row]
             at = self.whole.find(line, self.line_begins[row] + len(self.lines[row]))
 
+    def rows_having(self, keys: Iterable[str]) -> list[int]:
+        """The sentences that have all of these words, in order."""
+        first, *others = sorted((self.having.get(key, ()) for key in keys), key=len)
+        return sorted(set(first).intersection(*others))
+
     def of_figures(self, exact: Sequence[Entity]) -> Array:
         """For each entity (row) and sentence (column) whether the sentence states it."""
         found = np.zeros((len(exact), len(self.sentences)), np.float32)
         for row, entity in enumerate(exact):
             for key in entity.wants | entity.near:
-                found[row, self.places.get(key, [])] = 1.0
+                places = self.places.get(key, [])
+                if entity.per is not None:
+                    places = [place for place in places if self._per(place, key, entity.per)]
+                found[row, places] = 1.0
         return found
+
+    def _per(self, place: int, key: Key, per: float) -> bool:
+        """Whether a sentence says this of something counted per the same time, or per none that it names."""
+        saying = (entity for entity in self.sentences[place].entities if key in entity.provides)
+        return any(entity.per is None or entity.per == per for entity in saying)
 
     def in_windows(self, by_sentence: Array) -> Array:
         """For each row and window the most that a sentence of the window has."""
@@ -105,9 +120,13 @@ def _prepared(passages: Sequence[str], lexicon: Lexicon) -> Evidence:
     place = {key: column for column, key in enumerate(terms.keys)}
     words: list[int] = []
     begins: list[int] = []
-    for sentence in sentences:
+    having: dict[str, list[int]] = {}
+    for row, sentence in enumerate(sentences):
         begins.append(len(words))
-        words.extend([place[key] for key in dict.fromkeys(term.key for term in sentence.terms)] or [len(terms.keys)])
+        distinct = dict.fromkeys(term.key for term in sentence.terms)
+        words.extend([place[word] for word in distinct] or [len(terms.keys)])
+        for word in distinct:
+            having.setdefault(word, []).append(row)
     provides = [frozenset(key for entity in sentence.entities for key in entity.provides) for sentence in sentences]
     places: dict[Key, list[int]] = {}
     for row, keys in enumerate(provides):
@@ -122,8 +141,8 @@ def _prepared(passages: Sequence[str], lexicon: Lexicon) -> Evidence:
         rows_of.setdefault(chunk, []).append(row)
     line_begins = [0, *accumulate(len(line) + 1 for line in lines)][: len(lines)]
     return Evidence(
-        texts, chunks, sentences, terms, columns, starts, provides, places, pairs, means, lines, "\n".join(lines),
-        line_begins, rows_of, _windows(chunks),
+        texts, chunks, sentences, terms, columns, starts, provides, places, having, pairs, means, lines,
+        "\n".join(lines), line_begins, rows_of, _windows(chunks),
     )  # fmt: skip
 
 

@@ -88,12 +88,20 @@ def _finish(found: Sequence[Token], raw: list[Number | Entity]) -> list[Entity]:
         if isinstance(item, Entity):
             done.append(item)
             continue
+        if done and _is_period(found, done[-1], item):
+            continue
         while at < len(raw) and _adds_up(found, item, raw[at]):
             more = raw[at]
             item = _summed(item, cast(Number, more))
             at += 1
         done.append(_counted(found, item))
     return done
+
+
+def _is_period(found: Sequence[Token], before: Entity, item: Number) -> bool:
+    """Whether this is what the quantity before it is counted per: "49 € a month" is no month."""
+    period = period_after(found, before.end) if before.per is not None else None
+    return period is not None and period.start <= item.start < period.end
 
 
 def _adds_up(found: Sequence[Token], left: Number, right: Number | Entity) -> bool:
@@ -118,7 +126,8 @@ def _summed(left: Number, right: Number) -> Number:
 
 def _counted(found: Sequence[Token], item: Number) -> Entity:
     bound = bound_before(found, item.start)
-    per = period_after(found, item.end)
+    period = period_after(found, item.end)
+    per = None if period is None else period.seconds
     if item.units:
         return measured(found, item.start, item.end, item.values, item.units, bound=bound, per=per, weak=item.weak)
     wants: set[Key] = {("", number_key(value)) for value in item.values}

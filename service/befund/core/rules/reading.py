@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from befund.core.rules.bounds import period_after
 from befund.core.rules.entity import Entity, Key
 from befund.core.rules.language import STOPWORDS, Lexicon, Tongue, canonical, tongue_of
 from befund.core.rules.polarity import WITHOUT, Clause, clauses, denied_tokens
@@ -164,6 +165,9 @@ def read_sentence(raw: str, lexicon: Lexicon) -> Sentence | None:
         return None
     exact = entities(found)
     taken = {at for entity in exact for at in range(entity.start, entity.end) if entity.kind != "name"}
+    for entity in exact:
+        if entity.per is not None and (period := period_after(found, entity.end)):
+            taken.update(range(period.start, period.end))
     terms = [
         Term(_key(token, lexicon), token.raw, at, at > 0 and token.raw[:1].isupper())
         for at, token in enumerate(found)

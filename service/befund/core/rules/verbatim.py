@@ -6,7 +6,7 @@ from typing import Literal
 
 from befund.core.rules.asked import is_asked
 from befund.core.rules.evidence import Evidence, line_of
-from befund.core.rules.reading import Sentence
+from befund.core.rules.reading import Sentence, Term
 from befund.core.rules.vocabulary import listed
 from befund.core.rules.words import Token, tokens
 
@@ -31,6 +31,8 @@ _TAKEN_BACK = re.compile(
     r"(?:this|that|it|das|dies|es) (?:is|was|ist|war) (?:\w+ )?(?:false|wrong|incorrect|untrue|not (?:true|correct|so|"
     r"the case)|a (?:\w+ )?(?:myth|mistake|misconception)|falsch|unwahr|nicht (?:wahr|richtig)|ein irrtum)\b"
 )
+_MOST_BETWEEN = 2
+"""Words of the passage that may stand among those of a claim."""
 _FRAGMENT = 4
 """Words of an answer that is no sentence: "36 months"."""
 
@@ -99,3 +101,33 @@ def _is_only_figure(claim: Sentence, row: int, span: tuple[int, int], evidence: 
         for entity in own
         for other in others
     )
+
+
+def place_in_order(claim: Sentence, evidence: Evidence) -> int | None:
+    """The sentence that has all words of a claim in the claim's order, hardly another between them, and asserts them.
+
+    A further word right before one of them narrows it down: "enterprise customers" are not all customers.
+    """
+    wanted = [term.key for term in claim.terms]
+    if len(wanted) < 2 or claim.denied or is_asked(claim):
+        return None
+    for row in evidence.rows_having(set(wanted)):
+        sentence = evidence.sentences[row]
+        if not _is_doubtful(sentence) and _in_order(wanted, sentence.terms):
+            return row
+    return None
+
+
+def _is_doubtful(sentence: Sentence) -> bool:
+    said = {token.text for token in sentence.tokens}
+    return sentence.denied or is_asked(sentence) or not said.isdisjoint(_DOUBT | _RESTRICTS)
+
+
+def _in_order(wanted: Sequence[str], given: Sequence[Term]) -> bool:
+    found: list[int] = []
+    for at, term in enumerate(given):
+        if len(found) < len(wanted) and term.key == wanted[len(found)]:
+            found.append(at)
+    between = found[-1] - found[0] + 1 - len(found) if found else 0
+    narrowed = any(at and given[at - 1].at == given[at].at - 1 and at - 1 not in found for at in found)
+    return len(found) == len(wanted) and between <= _MOST_BETWEEN and not narrowed

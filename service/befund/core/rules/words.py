@@ -56,6 +56,7 @@ _YEARS = re.compile(r"[^\W\d_]+-\d{4}s?")
 _CODE = re.compile(r"(?=[^\W_]*[^\W\d_])(?=[^\d]*\d)[^\W_]+(?:-[^\W_]+)*")
 _DOTTED = re.compile(r"[\w-]*[^\W\d][\w-]*(?:\.[^\W\dA-Z][\w-]*)+")
 _COMPOUND = re.compile(r"\d[^-]*-[^\W\d]{3}|[^\W\d]{3}-[^-]*[^\W\d]\d")
+_HEADER = re.compile(r"[Xx](?:-[A-Za-z][A-Za-z0-9]*)+")
 _MAX_NAME = 200
 
 
@@ -144,7 +145,7 @@ def is_name(text: str) -> bool:
         return False
     if not any(letter.isalpha() for letter in text):
         return False
-    if "_" in text.strip("_") or "@" in text or "://" in text:
+    if "_" in text.strip("_") or "@" in text or "://" in text or (_HEADER.fullmatch(text) and text.count("-") > 1):
         return True
     if _between(text, ":") or (text[0] == "/" and text[1].isalpha()):
         return True
