@@ -172,7 +172,12 @@ def _place(fact: str, at: int, sought: Sought, folded: Mapping[str, str], readin
 def _by_quote(
     place: FactPlace, at: int, gold: Sequence[Seen], folded: Mapping[str, str], quotes: Sequence[Reading]
 ) -> FactPlace:
-    """A fact that the rules see in no quote either stands where all the quotes of the highest grade stand."""
+    """A fact in words that the rules see in no quote either stands where all the quotes of the highest grade stand.
+
+    A figure would be seen: where no quote gives it, the quotes do not state the fact.
+    """
+    if any(character.isdigit() for character in place.fact):
+        return place
     top = top_of(seen.wanted for seen in gold)
     ids = {wanted.id for wanted in top}
     there = all(seen.in_context for seen in gold if seen.wanted.id in ids)
