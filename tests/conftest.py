@@ -9,8 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import hypothesis
 import pytest
+import structlog
 from msgspec import Struct
+
+hypothesis.settings.register_profile("befund", deadline=None)  # how long it takes is the machine's affair
+hypothesis.settings.load_profile("befund")
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 START_SECONDS = 30
@@ -59,6 +64,13 @@ def running_service(*arguments: str, log: IO[Any] | None = None, **settings: str
         if not line.startswith(LISTENS):
             pytest.fail(f"befund serve did not start: {line}{process.end()}")
         yield process
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A command that a test runs in this process sends the log to a stream that ends with the test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True, scope="session")

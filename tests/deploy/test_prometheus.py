@@ -18,7 +18,7 @@ import yaml
 from tests.conftest import CHECKOUT, running_service
 
 from befund.contract import RetrievalOptions
-from befund_client import Client, NotFoundError
+from befund_client import Client, ProblemError
 
 DEPLOY = CHECKOUT / "deploy"
 RULES = DEPLOY / "prometheus"
@@ -129,7 +129,7 @@ def work(url: str) -> None:
     context = [{"id": "a", "text": "Webhooks are retried for 72 hours."}]
     with Client(url) as client:
         search = RetrievalOptions(collection="teralune_corpus", top_k=5)
-        client.retrieve_eval("teralune", search, k=[3, 5], run="main")
+        client.retrieve_eval("teralune", search, k=[3, 5], run="main", replace_run=True)
         client.judge({**item, "context": context})
         client.diagnose({**item, "context": context, "relevant": ["a"]})
         client.compare({"run": "main", "k": 3}, {"run": "main", "k": 5})
@@ -166,7 +166,7 @@ def until_recorded(prometheus: str, service: str) -> None:
         try:
             work(service)
             missing = [rule["record"] for rule in rules("recording.yml") if not ask(prometheus, rule["record"])]
-        except (NotFoundError, httpx.TransportError):  # the corpus is not indexed yet, or Prometheus not up
+        except (ProblemError, httpx.TransportError):  # the corpus is not indexed yet, or Prometheus not up
             continue
     assert missing == []
 
